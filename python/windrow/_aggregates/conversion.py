@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.nested import LIST_TYPES, nulls
+from windrow._folds.python_shape import is_bytes
 
 _TEXTS = ("string", "large_string", "string_view")
 
@@ -91,23 +92,25 @@ def _becomes(actual: Any, wanted: Any) -> bool:
     if pa.types.is_struct(actual) and pa.types.is_struct(wanted):
         theirs, ours = {field.name: field.type for field in actual}, {field.name: field.type for field in wanted}
         return theirs.keys() == ours.keys() and all(_becomes(kind, ours[name]) for name, kind in theirs.items())
-    if pa.types.is_timestamp(actual) and pa.types.is_timestamp(wanted):
-        return (actual.tz is None) is (wanted.tz is None)
-    return any(belongs(actual) and belongs(wanted) for belongs in _FAMILIES)
+    of_any_length = [pa.types.is_fixed_size_binary(kind) or is_bytes(kind) for kind in (actual, wanted)]
+    return all(of_any_length) or any(belongs(actual) and belongs(wanted) for belongs in FAMILIES)
 
 
-def _is_number(kind: Any) -> bool:
+def is_number(kind: Any) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
-_FAMILIES: tuple[Callable[[Any], bool], ...] = (
-    _is_number,
+FAMILIES: tuple[Callable[[Any], bool], ...] = (
+    is_number,
     lambda kind: str(kind) in _TEXTS,
-    lambda kind: pa.types.is_fixed_size_binary(kind) or str(kind) in ("binary", "large_binary", "binary_view"),
+    is_bytes,
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
     pa.types.is_date,
     pa.types.is_time,
     pa.types.is_duration,
 )
+"""Types in which the same value may be held; which zone a timestamp is shown in does not matter."""
 
 
 def _check_numbers(array: Any, cast: Any) -> None:
@@ -124,7 +127,7 @@ def _check_numbers(array: Any, cast: Any) -> None:
             _check_numbers(array.field(name), cast.field(name))
     elif isinstance(array.type, LIST_TYPES):
         _check_numbers(array.flatten(), cast.flatten())
-    elif _is_number(array.type) and array.type != cast.type:
+    elif is_number(array.type) and array.type != cast.type:
         if pa.types.is_floating(cast.type):
             finite = pc.is_finite(array) if pa.types.is_floating(array.type) else pc.is_valid(array)
             lost = pc.and_(finite, pc.invert(pc.is_finite(cast)))

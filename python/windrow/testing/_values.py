@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isnan
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._aggregates.conversion import FAMILIES, is_number
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.nested import nulls
 from windrow._folds.check import check_of
@@ -54,13 +54,13 @@ def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any
     if column.type == kind:
         return column
     actual, declared = (each.value_type if pa.types.is_dictionary(each) else each for each in (column.type, kind))
-    if actual != declared and not pa.types.is_null(actual) and not any(of(actual) and of(declared) for of in _ALIKE):
+    if actual != declared and not pa.types.is_null(actual) and not any(of(actual) and of(declared) for of in FAMILIES):
         raise bad_column_type("data", name, column.type, f"{kind}, the declared type")
     try:
         casted = column.cast(kind)
     except (pa.ArrowException, ValueError) as error:
         raise ValueError(f"data: column {name!r} has values that {kind} does not hold: {error}") from None
-    if _is_number(actual) and _is_number(declared):
+    if is_number(actual) and is_number(declared):
         # Arrow rounds on its way to floats, and from floats to decimals; Python compares numbers as they are.
         for value, cell in zip(_numbers(column), _numbers(casted), strict=True):
             if value != cell and not (isnan(value) and isnan(cell)):
@@ -72,20 +72,3 @@ def _numbers(column: pa.Array[Any]) -> list[Any]:
     """Numbers for Python to compare; half a float would round what it is compared with."""
     wide: list[Any] = (column.cast(pa.float64()) if pa.types.is_float16(column.type) else column).to_pylist()
     return wide
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
-_ALIKE: tuple[Callable[[Any], bool], ...] = (
-    _is_number,
-    lambda kind: str(kind) in ("string", "large_string", "string_view"),
-    lambda kind: str(kind) in ("binary", "large_binary", "binary_view"),
-    lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
-    lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
-    pa.types.is_duration,
-    pa.types.is_date,
-    pa.types.is_time,
-)
-"""Types in which the same value may be held; which zone a timestamp is shown in does not matter."""

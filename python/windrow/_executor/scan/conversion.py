@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import LIST_TYPES, inner_fields
+
 
 def is_convertible(own: Any, kind: Any, *, ignore_case: bool = False) -> bool:
     """Whether a column of type `own` holds values of `kind`, without a loss."""
@@ -19,13 +21,11 @@ def is_convertible(own: Any, kind: Any, *, ignore_case: bool = False) -> bool:
             place is None or is_convertible(own.field(place).type, field.type, ignore_case=ignore_case)
             for place, field in zip(places, fields, strict=True)
         )
-    if isinstance(kind, pa.MapType):
-        return isinstance(own, pa.MapType) and all(
-            is_convertible(one, other, ignore_case=ignore_case)
-            for one, other in ((own.key_type, kind.key_type), (own.item_type, kind.item_type))
+    if isinstance(kind, pa.MapType | pa.ListType):
+        inner = zip(inner_fields(own), inner_fields(kind), strict=False)
+        return isinstance(own, pa.MapType if isinstance(kind, pa.MapType) else LIST_TYPES) and all(
+            is_convertible(one.type, other.type, ignore_case=ignore_case) for one, other in inner
         )
-    if isinstance(kind, pa.ListType):
-        return _is_list(own) and is_convertible(own.value_type, kind.value_type, ignore_case=ignore_case)
     return _is_wider(own, kind)
 
 
@@ -96,10 +96,6 @@ def _stored(kind: Any) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _is_list(kind: Any) -> bool:
-    return str(kind).startswith(("list", "large_list", "fixed_size_list"))
 
 
 def _is_wider(own: Any, kind: Any) -> bool:
