@@ -157,7 +157,7 @@ class StreamDriver:
         self._start = operators.start(plan) if start is not None and isinstance(operators, SharedOperator) else None
         self._began = self._start
         self._finish = None if plan.finish is None else plan.finish.typed(self._operators.change_schema)
-        self._set_aside = Counter[str]()
+        self._counted = Counter[str]()
         self._unread: list[pa.RecordBatch] = []
 
     def pipe(self, input: str | None = None, /, **record: Any) -> list[Change]:
@@ -276,9 +276,7 @@ class StreamDriver:
         `stream_time="source"` a tick for all sources counts once in each.
         """
         counted = Counter(self._operators.counters() | {"ahead": 0})
-        counted.update(self._set_aside)
-        if self._finish is not None:
-            counted["overflows"] += self._finish.tally.overflows
+        counted.update(self._counted)
         return dict(counted)
 
     @property
@@ -324,7 +322,8 @@ class StreamDriver:
         """The whole state as pages: Arrow IPC streams, as in a checkpoint.
 
         With `source=`, `max_ahead` or `start_from` there is one more page, which lists the sources, what `max_ahead`
-        left out, and the open windows with which the stream began.
+        left out, and the open windows with which the stream began. There is one, too, if computed columns have been
+        null because they do not fit their type.
         """
         pages = self._operators.pages()
         return [self._driver_page(), *pages] if self._has_page else pages
@@ -361,17 +360,17 @@ class StreamDriver:
         check_start(saved.start, self._start)
         operators = self._new()
         operators.restore(saved.sources, saved.pages)
-        self._operators, self._set_aside, self._began = operators, Counter(saved.counters), saved.start
+        self._operators, self._counted, self._began = operators, Counter(saved.counters), saved.start
         self._unread.clear()
         return self
 
     @property
     def _has_page(self) -> bool:
         options = (self._plan.stream.source or None, self._plan.options.max_ahead, self._began)
-        return any(option is not None for option in options) or self._set_aside.total() > 0
+        return any(option is not None for option in options) or self._counted.total() > 0
 
     def _driver_page(self) -> bytes:
-        return driver_page(self._plan.stream, self._operators.sources, self._set_aside, self._began)
+        return driver_page(self._plan.stream, self._operators.sources, self._counted, self._began)
 
     def _python_time(self, ticks: int | None) -> Any:
         times = pa.array([ticks], pa.int64()).cast(self._schema.field(self._plan.time).type)
@@ -382,12 +381,16 @@ class StreamDriver:
         admitted, ahead, bad_ticks = self._wall_clock.admitted(sourced)
         changes = self._operators.push(admitted)
         for rows, counter, reason in ((ahead, "ahead", "ahead"), (bad_ticks, "bad_ticks", "bad_tick")):
-            self._set_aside.update({counter: rows.batch.num_rows} if rows.batch.num_rows else {})
+            self._counted.update({counter: rows.batch.num_rows} if rows.batch.num_rows else {})
             changes += self._operators.left_out(rows, reason)
         return self._changes(changes)
 
     def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
-        batches = batches if self._finish is None else list(self._finish.batches(iter(batches)))
+        if self._finish is not None:
+            before = self._finish.tally.overflows
+            batches = list(self._finish.batches(iter(batches)))
+            overflows = self._finish.tally.overflows - before
+            self._counted.update({"overflows": overflows} if overflows else {})
         self._unread += [batch for batch in batches if batch.num_rows]
         keys, final, out = self._plan.key_names, self._plan.options.emit == "close", self._plan.left_out
         left_out = left_out_columns(self._plan.origins is not None, None if out is None else out["record"])

@@ -40,7 +40,7 @@ class SavedState(NamedTuple):
 
     Attributes:
         sources: the sources, by their numbers.
-        counters: what was set aside, by the name of its counter.
+        counters: what the operators do not count, by the name of its counter.
         start: the open windows with which the stream began; None for none.
         pages: the pages of the operators, with the number of the source where the page says it.
     """

@@ -184,6 +184,18 @@ def test_a_driver_that_failed_continues_with_null(emit: Any) -> None:
     assert StreamDriver(query("error", emit=emit), PAYMENTS).restore(again.snapshot()).counters["overflows"] == 1
 
 
+def test_a_driver_keeps_counters_of_computed_columns_in_its_state() -> None:
+    definition = query("null", twice=wr.max("amount") + wr.max("amount"))
+    driver = StreamDriver(definition, PAYMENTS)
+    driver.pipe_batch(payments(("ann", 0, MOST)))
+    empty = driver.snapshot()
+    driver.pipe_batch(payments(("zoe", 60, 0)))
+    assert driver.counters["overflows"] == 1
+    again = StreamDriver(definition, PAYMENTS).restore(driver.snapshot())
+    assert again.counters["overflows"] == 1
+    assert again.restore(empty).counters["overflows"] == 0
+
+
 def test_an_error_next_to_deleted_windows_names_its_own_key() -> None:
     driver = StreamDriver(query(emit="update"), PAYMENTS)
     driver.pipe_batch(payments(("bob", 0, 1), ("bob", 6, 1), ("ann", 0, MOST)))
