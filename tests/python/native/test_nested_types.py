@@ -42,6 +42,9 @@ LISTS = {
 PACKED = ["dictionary", "runs"]
 KEYS = [LEAF, "struct", "list", "large list", "fixed-size list", *PACKED, "view", "list view", "large list view"]
 VALUES = [*KEYS, "map", "extension"]
+ALONE = ["runs", "view", "extension"]
+"""What stands in no other type, but in the ENCODED ones."""
+
 DEEPEST = 3
 
 
@@ -69,12 +72,12 @@ def _known() -> Iterator[None]:
 @st.composite
 def columns(draw: st.DrawFn, rows: int, kinds: list[str], depth: int = DEEPEST) -> pa.Array[Any]:
     """Values of a random type. They may begin and end within their buffers."""
-    before, after = draw(st.integers(0, 2)), draw(st.integers(0, 1))
+    before, after = (draw(st.integers(0, 2)), draw(st.integers(0, 1))) if rows else (0, 0)
     count = before + rows + after
     kind = draw(st.sampled_from(kinds if depth else [LEAF]))
-    within = kinds
-    if kind in PACKED:  # pyarrow reads nested ones of plain values only
-        within = [each for each in kinds if each not in PACKED] if depth == DEEPEST else [LEAF]
+    within = [each for each in kinds if each not in ALONE]
+    if kind in PACKED:
+        within = [each for each in within if each not in PACKED] if depth == DEEPEST else [LEAF]
 
     def drawn(values: list[Any], length: int = count) -> list[Any]:
         return draw(st.lists(st.sampled_from(values), min_size=length, max_size=length))
@@ -123,21 +126,35 @@ def columns(draw: st.DrawFn, rows: int, kinds: list[str], depth: int = DEEPEST) 
     return made()[before : before + rows]
 
 
+def minutes(values: pa.Array[Any], size: int = 5) -> pa.Table:
+    """A record a minute of one key, in batches of this size."""
+    names, times = pa.array(["a"] * len(values), pa.string()), pa.array(all_at(*range(len(values))), pa.timestamp("us"))
+    rows = pa.table({"k": names, "ts": times, "v": values})
+    return pa.Table.from_batches(rows.to_batches(max_chunksize=size), rows.schema)
+
+
 def tables(kinds: list[str]) -> st.SearchStrategy[pa.Table]:
-    """A record a minute of one key, in one batch or in several."""
+    return st.builds(
+        minutes, st.sampled_from([0, 1, 2, 4, 5]).flatmap(lambda rows: columns(rows, kinds)), st.integers(1, 5)
+    )
 
-    def table(values: pa.Array[Any], size: int) -> pa.Table:
-        rows = pa.table(
-            {
-                "k": pa.array(["a"] * len(values), pa.string()),
-                "ts": pa.array(all_at(*range(len(values))), pa.timestamp("us")),
-                "v": values,
-            }
-        )
-        return pa.Table.from_batches(rows.to_batches(max_chunksize=size), rows.schema)
 
-    drawn = st.sampled_from([0, 1, 2, 4, 5]).flatmap(lambda rows: columns(rows, kinds))
-    return st.builds(table, drawn, st.integers(1, 5))
+def runs(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Two rows, two rows and a row."""
+    made: pa.Array[Any] = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4, 5], pa.int32()), values)
+    return made
+
+
+NAMES = pa.array(["a", None, "b"])
+LONG_VIEWS = [[["a"]], [["a"]], [[]], None, [["b", None]]]
+ENCODED = [
+    runs(NAMES.cast(pa.string_view())),
+    pa.StructArray.from_arrays([runs(NAMES)], ["x"]),
+    pa.ListArray.from_arrays(pa.array([0, 1, 2, 2, 4, 5], pa.int32()), runs(NAMES)),
+    pa.array(LONG_VIEWS, pa.list_view(pa.large_list_view(pa.string_view()))),
+    pa.DictionaryArray.from_arrays(pa.array([0, 1, 4, 2, 4], pa.int8()), runs(NAMES)),
+    pa.StructArray.from_arrays([pa.ExtensionArray.from_storage(Marked(), pa.array([{"x": "a"}] * 5))], ["x"]),
+]
 
 
 CHOSEN = {
@@ -149,9 +166,27 @@ CHOSEN = {
 FOLD = {"fold": wr.reduce("v", lambda _, other: other)}
 
 
+@pytest.mark.parametrize("column", ENCODED, ids=lambda column: str(column.type)[:30])
+def test_encoded_values_and_keys_come_back_whole(column: pa.Array[Any]) -> None:
+    for part in (slice(0, 5), slice(1, 5), slice(2, 3), slice(0, 0)):
+        check_values(minutes(column)[part])
+        if "extension" not in str(column.type):  # which is no key
+            check_keys(minutes(column)[part])
+
+
 @usually(100)
 @given(tables(VALUES))
 def test_values_come_back_whole(table: pa.Table) -> None:
+    check_values(table)
+
+
+@usually(100)
+@given(tables(KEYS))
+def test_keys_are_grouped_by_their_values(table: pa.Table) -> None:
+    check_keys(table)
+
+
+def check_values(table: pa.Table) -> None:
     kind, shown = table.schema.field("v").type, table["v"].to_pylist()
     known = [value for value in shown if value is not None]
     first, last = known[:1] or [None], known[-1:] or [None]
@@ -183,9 +218,7 @@ def test_values_come_back_whole(table: pa.Table) -> None:
     assert layout(tagged.schema.field("v").type) == layout(kind)
 
 
-@usually(100)
-@given(tables(KEYS))
-def test_keys_are_grouped_by_their_values(table: pa.Table) -> None:
+def check_keys(table: pa.Table) -> None:
     kind, grouped = table.schema.field("v").type, wr.group_by(table, "v", time="ts")
     counts = Counter(str(value) for value in table["v"].to_pylist() if value is not None)
     windowed = grouped.windowed_by(GAP)
@@ -210,12 +243,6 @@ def test_keys_are_grouped_by_their_values(table: pa.Table) -> None:
 def layout(kind: pa.DataType) -> str:
     """The outermost layout of a type in a result, which has no views of text and bytes."""
     return str(kind).partition("<")[0].replace("string_view", "large_string").replace("binary_view", "large_binary")
-
-
-def runs(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Two rows, two rows and a row."""
-    made: pa.Array[Any] = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4, 5], pa.int32()), values)
-    return made
 
 
 def test_a_record_of_an_encoded_key_is_explained() -> None:
