@@ -131,31 +131,25 @@ def both() -> Any:
     return wr.cogroup(**inputs).windowed_by(GAP)
 
 
+AMOUNT, TWO = wr.sum("amount"), dict.fromkeys(("one", "two"), appended)
+OF_TWO = wr.aggregate(list, TWO, max, schema="array<bigint>")
 REFUSED: dict[str, Callable[[], Any]] = {
-    r"TypeError: sum\(...\).where\(column=\): got 5": lambda: wr.sum("amount").where(5),
-    "ValueError: allowed: one condition; this aggregate has 'paid'": lambda: wr.sum("n").where("paid").where("packed"),
+    r"TypeError: sum\(...\).where\(column=\): got 5": lambda: AMOUNT.where(5),
+    "ValueError: allowed: one condition; this aggregate has 'paid'": lambda: AMOUNT.where("paid").where("packed"),
     r"ValueError: count\(\).where\('paid'\).where\(column=\): got 'packed'; allowed: one condition": lambda: (
         wr.count_if("paid").where("packed")
     ),
-    r"TypeError: count\(\).where: column 'amount' has type int64; allowed: a boolean, such": lambda: sessions().agg(
+    r"TypeError: count\(\).where: column 'amount' has type int64; allowed: a boolean": lambda: sessions().agg(
         n=wr.count().where("amount")
     ),
     "TypeError: a boolean": lambda: sessions().agg(n=LISTED.where("amount")),
-    "ValueError: aggregate .n.: count_if: got 'pai'; .*did you mean 'paid'": lambda: sessions().agg(
-        n=wr.count_if("pai")
-    ),
-    r'ValueError: aggregate .n.: sum\("amount"\).where: got .pai': lambda: sessions().agg(
-        n=wr.sum("amount").where("pai")
-    ),
-    "ValueError: aggregate .n.: sum: got .amoun": lambda: sessions().agg(n=wr.sum("amoun").where("paid")),
-    r'ValueError: aggregate .n.: sum\("one.amount"\).where: got .one.pai': lambda: both().agg(
-        n=wr.sum("one.amount").where("one.pai")
-    ),
+    "ValueError: .n.: count_if: got 'pai'; .*did you mean 'paid'": lambda: sessions().agg(n=wr.count_if("pai")),
+    r'ValueError: .n.: sum\("amount"\).where: got .pai': lambda: sessions().agg(n=AMOUNT.where("pai")),
+    "ValueError: .n.: sum: got .amoun": lambda: sessions().agg(n=wr.sum("amoun").where("paid")),
+    r'ValueError: sum\("one.amount"\).where: got .one.pai': lambda: both().agg(n=wr.sum("one.amount").where("one.pai")),
     "ValueError: columns of one input": lambda: both().agg(n=wr.sum("one.amount").where("two.paid")),
     "ValueError: columns of one": lambda: both().agg(n=wr.count("one.*").where("two.paid")),
-    "ValueError: allowed: a column of the one input that has an add": lambda: both().agg(
-        n=wr.aggregate(list, {"one": appended, "two": appended}, max, schema="array<bigint>").where("one.paid")
-    ),
+    "ValueError: allowed: a column of the one input that has an add": lambda: both().agg(n=OF_TWO.where("one.paid")),
 }
 
 
