@@ -257,16 +257,12 @@ def test_casts_of_unread_data_are_offered_by_what_it_may_hold() -> None:
     unread = pa.table({"user": USERS, "s": CASES["s"][0], "text": CASES["us date"][0]}).to_reader()
     with pytest.raises(TypeError, match="seconds since 1970, or .* milliseconds .*, or .* nanoseconds since 1970$"):
         wr.group_by(unread, "user", time="s")
-    for name in ("text", "us date", "compact in UTC"):
+    kinds = ["ISO 8601 with `-` and `:`", "'01/31/2026 5:00 PM'", "'20260131T170000Z'"]
+    for chosen, name in enumerate(("text", "us date", "compact in UTC")):
         values, times = CASES[name]
         table = pa.table({"user": USERS, "text": values})
         casts = cast_of(table.to_reader(), "text").split(", or ")
-        assert [cast.partition(" of ")[2] for cast in casts] == [
-            "ISO 8601 with `-` and `:`",
-            "'01/31/2026 5:00 PM'",
-            "'20260131T170000Z'",
-        ]
-        chosen = {"text": 0, "us date": 1, "compact in UTC": 2}[name]
+        assert [cast.partition(" of ")[2] for cast in casts] == kinds
         assert times_of(converted("pyarrow", table, casts[chosen].partition(" of ")[0])) == times
     assert unread.read_all().num_rows == 3
 
@@ -276,15 +272,16 @@ def test_text_without_a_known_format_is_shown() -> None:
         shown = re.escape(f"windrow knows no format that all texts have, such as {odd!r}; pyarrow.compute.strptime(")
         with pytest.raises(TypeError, match=f'{shown}.*"...", unit="us".'):
             wr.group_by(pa.table({"user": ["ann", "ann"], "t": ["2026-01-31", odd]}), "user", time="t")
-    uuids = duckdb.sql("SELECT 1 AS \"user\", '6c1ff4e5-3f0b-4a94-9c1e-0d3c7e1c2a5b'::UUID AS t")
-    with pytest.raises(TypeError, match="no format that all texts have, such as '6c1ff4e5-.*'; strptime"):
-        wr.group_by(uuids, "user", time="t")
-    mixed = pa.table({"user": ["ann", "ann"], "t": ["01/31/2026", "31/01/2026"]})
-    with pytest.raises(TypeError, match="no format that all texts have, such as '01/31/2026'; pyarrow"):
-        wr.group_by(mixed, "user", time="t")
-    partly = pa.table({"user": ["ann", "ann"], "t": ["2026-01-31 08:00", "2026-01-31 08:00Z"]})
-    with pytest.raises(TypeError, match="offset from UTC in all rows or in none; it has '.*Z' and '2026-01-31 08:00'$"):
-        wr.group_by(partly, "user", time="t")
+    uuids = duckdb.sql("SELECT '6c1ff4e5-3f0b-4a94-9c1e-0d3c7e1c2a5b'::UUID AS t")
+    mixed = pa.table({"t": ["01/31/2026", "31/01/2026"]})
+    partly = pa.table({"t": ["2026-01-31 08:00", "2026-01-31 08:00Z"]})
+    for data, said in (
+        (uuids, "no format that all texts have, such as '6c1ff4e5-.*'; strptime"),
+        (mixed, "no format that all texts have, such as '01/31/2026'; pyarrow"),
+        (partly, "offset from UTC in all rows or in none; it has '.*Z' and '2026-01-31 08:00'$"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            wr.group_by(data, time="t")
 
 
 @pytest.mark.parametrize("values", [[True], [timedelta(hours=9)], [{"a": 1}], [[1]], [b"x"]], ids=repr)
