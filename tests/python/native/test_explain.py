@@ -22,51 +22,39 @@ from windrow._inspection.trace import Trace
 from ..harness.examples import usually
 from ..oracle.records import Record
 from ..oracle.scenario import Row, Scenario
-from ..oracle.sessions import dynamic_sessions, sessions
+from ..oracle.sessions import Session, dynamic_sessions, sessions
 from ..oracle.sliding import sliding
 from ..oracle.stream import Stream
 from ..oracle.stream_sessions import Sessions
 from ..oracle.stream_sliding import Slides
 from ..scenes import EIGHT, all_at, at
 
-KINDS = ("session", "dynamic", "sliding")
-LENGTH = 10
+LENGTH, LONGEST = 10, timedelta(milliseconds=10)
 Event = tuple[str | None, int | None, int | None]
-
-
-def table(events: list[Event]) -> pa.Table:
-    """Events as (user, time, gap), in milliseconds."""
-    return pa.table(
-        {
-            "user": pa.array([event[0] for event in events], pa.string()),
-            "ts": pa.array([event[1] for event in events], pa.timestamp("ms")),
-            "pause": pa.array([event[2] for event in events], pa.duration("ms")),
-        }
-    )
+KINDS: dict[str, Callable[[timedelta | None], Any]] = {
+    "session": lambda grace: wr.SessionWindows.with_gap(LONGEST, grace=grace),
+    "dynamic": lambda grace: wr.SessionWindows.with_dynamic_gap("pause", grace=grace, max_gap=LONGEST),
+    "sliding": lambda grace: wr.SlidingWindows.with_time_difference(LONGEST, grace=grace),
+}
+ORACLES: dict[str, Callable[[list[Record]], list[Session]]] = {
+    "session": lambda records: sessions(records, LENGTH),
+    "dynamic": lambda records: dynamic_sessions(records, lambda record: record.values["gap"], LENGTH),
+    "sliding": lambda records: sliding(records, LENGTH, 1),
+}
 
 
 def windowed(events: list[Event], kind: str, grace: int | None) -> Any:
-    """The query over the events."""
+    """The query over events of user, time and gap, in milliseconds."""
+    columns = {"user": pa.string(), "ts": pa.timestamp("ms"), "pause": pa.duration("ms")}
+    arrays = [pa.array([event[place] for event in events], of) for place, of in enumerate(columns.values())]
     late = None if grace is None else timedelta(milliseconds=grace)
-    grouped = wr.group_by(table(events), "user", time="ts")
-    if kind == "sliding":
-        return grouped.windowed_by(wr.SlidingWindows.with_time_difference(timedelta(milliseconds=LENGTH), grace=late))
-    if kind == "dynamic":
-        longest = timedelta(milliseconds=LENGTH)
-        return grouped.windowed_by(wr.SessionWindows.with_dynamic_gap("pause", grace=late, max_gap=longest))
-    return grouped.windowed_by(wr.SessionWindows.with_gap(timedelta(milliseconds=LENGTH), grace=late))
+    return wr.group_by(pa.table(arrays, [*columns]), "user", time="ts").windowed_by(KINDS[kind](late))
 
 
 def batch(events: list[Event], kind: str, user: str) -> set[tuple[int, int, frozenset[int]]]:
     """The windows of a key by brute force, with the rows that they hold."""
     records = [Record((key,), time, row, {"gap": gap}) for row, (key, time, gap) in enumerate(events) if key == user]
-    records = [record for record in records if record.time is not None]
-    if kind == "session":
-        found = sessions(records, LENGTH)
-    elif kind == "dynamic":
-        found = dynamic_sessions(records, lambda record: record.values["gap"], LENGTH)
-    else:
-        found = sliding(records, LENGTH, 1)
+    found = ORACLES[kind](records)
     return {(start, end, frozenset(member.arrival for member in members)) for start, end, members in found}
 
 
@@ -101,7 +89,7 @@ EVENTS = st.lists(
 
 
 @usually(250)
-@given(EVENTS, st.sampled_from(KINDS))
+@given(EVENTS, st.sampled_from([*KINDS]))
 def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) -> None:
     for user in ("ann", "bob"):
         found = trace(None, windowed(events, kind, None), [user], None, 100, argument="key")
@@ -113,7 +101,7 @@ def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) ->
 
 
 @usually(250)
-@given(EVENTS, st.sampled_from(KINDS), st.integers(0, 12))
+@given(EVENTS, st.sampled_from([*KINDS]), st.integers(0, 12))
 def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, grace: int) -> None:
     stream, finals, judged = streamed(events, kind, grace)
     for user in ("ann", "bob"):
@@ -142,7 +130,7 @@ def _milliseconds(text: str) -> int:
 
 
 @usually(100)
-@given(EVENTS, st.sampled_from(KINDS), st.none() | st.integers(0, 12))
+@given(EVENTS, st.sampled_from([*KINDS]), st.none() | st.integers(0, 12))
 def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str, grace: int | None) -> None:
     query = windowed(events, kind, grace)
     _, finals, judged = streamed(events, kind, grace or 0)
