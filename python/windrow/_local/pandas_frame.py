@@ -251,6 +251,9 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return series
     if str(kind) == "object":
         return pd.Series(_objects(column), dtype=object)
+    is_sparse = str(kind).startswith(("Sparse[int", "Sparse[uint", "Sparse[bool"))
+    if is_sparse and column.null_count:
+        return series  # as in pandas: its sparse integers and booleans have no null
     exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
 

@@ -14,12 +14,12 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import arrow, in_batches, ticks, window_bounds
+from ..harness.tables import arrow, in_batches, ticks
 from ..oracle.cogroup import InputRecord, together
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows
 from ..scenes import all_at
-from .test_with_columns import kinds
+from .test_with_columns import check_windows, kinds
 
 Row = tuple[int | None, int | None, int | None, bool]
 Tables = dict[str, pa.Table]
@@ -93,27 +93,19 @@ def check(tables: Tables, times: dict[str, str], answer: pa.Table, windows: RowW
     assert answer.select(columns).replace_schema_metadata(None).equals(unioned)
     assert answer["input"].to_pylist() == [record.input for record in records]
     known = {row: window for group in by_key(records).values() for row, window in windows(list(group)).items()}
-    ids: dict[Any, int] = {}
-    answers = zip(window_bounds(answer), answer.select([*AGGREGATES]).to_pylist(), strict=True)
-    for row, (start_and_end, got) in enumerate(answers):
-        if row not in known:
-            assert start_and_end == (None, None)
-            assert got == dict.fromkeys(AGGREGATES)
-            continue
-        start, end, members = known[row]
-        assert start_and_end == (start, end)
+
+    def values(members: list[int]) -> dict[str, Any]:
         of = {name: [records[place].values for place in members if records[place].input == name] for name in tables}
-        assert ids.setdefault((records[row].key, start), got["window_id"]) == got.pop("window_id")
-        got["own"] = sorted(got["own"] or ())
-        assert got == {
+        return {
             "n": len(members),
             "n_b": len(of["b"]),
             "total": total(values["v"] for values in of["a"]),
             "earned": total(values["v"] for values in of["b"] if values["paid"]),
             "own": sorted(values["only_b"] for values in of["b"]),
-            "share": len(of["a"]) / len(members),
+            "share": len(of["a"]) / len(members) if members else None,
         }
-    assert len(set(ids.values())) == len(ids)
+
+    check_windows(answer, [record.key for record in records], known, values)
 
 
 def total(values: Any) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -62,24 +62,31 @@ def expected(table: pa.Table, windows: RowWindows) -> dict[int, Any]:
     return {row: window for group in by_key(records).values() for row, window in windows(group).items()}
 
 
-def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
-    """The rows as they were, and for each the window, the records in it, and one id for one window."""
-    assert answer.select(table.column_names).replace_schema_metadata(None).equals(table)
-    known = expected(table, windows)
+def check_windows(
+    answer: pa.Table, keys: Sequence[Any], known: Mapping[int, Any], values: Callable[[list[int]], dict[str, Any]]
+) -> None:
+    """Each row has its window, the values over the records in it, lists in any order, and one id for one window."""
     ids: dict[Any, int] = {}
-    for row, (start_and_end, got) in enumerate(
-        zip(window_bounds(answer), answer.select([*AGGREGATES]).to_pylist(), strict=True)
-    ):
-        if row not in known:
-            assert start_and_end == (None, None)
-            assert got == dict.fromkeys(AGGREGATES)
-            continue
-        start, end, members = known[row]
-        assert start_and_end == (start, end)
-        assert (got["n"], sorted(got["ids"])) == (len(members), members)
-        assert got["total"] == sum(member * member for member in members)
-        assert ids.setdefault((table["k"][row].as_py(), start), got["window_id"]) == got["window_id"]
+    for row, (bounds, got) in enumerate(zip(window_bounds(answer), answer.to_pylist(), strict=True)):
+        start, end, members = known.get(row, (None, None, None))
+        assert bounds == (start, end)
+        expected_values = values(members or [])
+        found = {name: sorted(got[name]) if isinstance(got[name], list) else got[name] for name in expected_values}
+        assert found == (expected_values if members else dict.fromkeys(expected_values))
+        assert (got["window_id"] is None) == (members is None)
+        if members:
+            assert ids.setdefault((keys[row], start), got["window_id"]) == got["window_id"]
     assert len(set(ids.values())) == len(ids)
+
+
+def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
+    """The rows as they were, with their windows."""
+    assert answer.select(table.column_names).replace_schema_metadata(None).equals(table)
+
+    def values(members: list[int]) -> dict[str, Any]:
+        return {"n": len(members), "ids": members, "total": sum(member * member for member in members)}
+
+    check_windows(answer, table["k"].to_pylist(), expected(table, windows), values)
 
 
 def windowed(table: Any, windows: Any) -> Any:
@@ -279,11 +286,10 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     ("column", "reason"),
     [
         (pd.Series([1, "a"], dtype=object), "Could not convert 'a'"),
-        (pd.arrays.SparseArray([0, 1]), "Sparse pandas data"),
-        (pl.Series([1, 2], dtype=pl.Int128), "_pli128"),
+        (pl.Series([1, 2], dtype=pl.Int128), "Arrow has no integers of 128 bits"),
         (pl.Series([object(), None], dtype=pl.Object), "addresses of Python objects"),
     ],
-    ids=["mixed", "sparse", "int128", "object"],
+    ids=["mixed", "int128", "object"],
 )
 def test_a_column_that_is_no_arrow_data_comes_back_and_is_named_in_a_cogroup(column: Any, reason: str) -> None:
     library = pl if isinstance(column, pl.Series) else pd
@@ -297,6 +303,14 @@ def test_a_column_that_is_no_arrow_data_comes_back_and_is_named_in_a_cogroup(col
     other = wr.group_by(data[["user", "ts"]], "user", time="ts")
     both = wr.cogroup(a=other, b=wr.group_by(data, "user", time="ts")).windowed_by(SESSIONS)
     refused(both.with_columns, TypeError, "with_columns: b: column 'odd' cannot be read as Arrow data", reason)
+
+
+def test_a_sparse_column_of_one_input_of_a_cogroup_is_null_for_the_others() -> None:
+    for values in ([0, 1], [False, True], [0.5, 1.0]):
+        data = pd.DataFrame({"user": ["ann"] * 2, "ts": all_at(0, 1), "odd": pd.arrays.SparseArray(values)})
+        inputs = {"a": wr.group_by(data[["user", "ts"]], "user", time="ts"), "b": wr.group_by(data, "user", time="ts")}
+        odd = wr.cogroup(**inputs).windowed_by(SESSIONS).with_columns()["odd"]
+        assert (odd.isna().tolist(), odd.dropna().tolist()) == ([True, True, False, False], values)
 
 
 def test_two_columns_of_one_name_come_back() -> None:
