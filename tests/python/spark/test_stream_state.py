@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import operator
-import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +15,7 @@ import windrow.state
 from windrow.testing import StreamDriver
 
 from ..harness.spark_scenes import SetConf
+from ..harness.stream_scenes import DDL, KINDS, SCHEMA, batch, closing, records, windowed
 from ..harness.streams import Folder, Run, applied, play, source, start
 from ..oracle.sliding import world
 from ..scenes import EPOCH, MIDNIGHT, utc
@@ -24,45 +23,9 @@ from ..scenes import EPOCH, MIDNIGHT, utc
 pytestmark = pytest.mark.needs("streams")
 
 TICK = timedelta(milliseconds=1)
-SCHEMA = pa.schema(
-    [
-        ("user", pa.string()),
-        ("ts", pa.timestamp("us", "UTC")),
-        ("amount", pa.int64()),
-        ("part", pa.int32()),
-        ("pause", pa.duration("us")),
-        ("tick", pa.bool_()),
-    ]
-)
-DDL = "user string, ts timestamp, amount bigint, part int, pause interval day to second, tick boolean"
 GRACE = timedelta(minutes=5)
 SPAN = timedelta(minutes=3)
-KINDS: dict[str, Any] = {
-    "sessions": wr.SessionWindows.with_gap("3 minutes", grace="5 minutes"),
-    "dynamic gaps": wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes"),
-    "sliding": wr.SlidingWindows.with_time_difference("3 minutes", grace="5 minutes", resolution="1 millisecond"),
-}
-USERS = ["ann", "bob", "cem", ""]
 Bounds = tuple[datetime, datetime]
-
-
-def events(seed: int, count: int = 60) -> list[dict[str, Any]]:
-    """Records of a few users, up to four minutes out of order."""
-    draw = random.Random(seed)
-    return [
-        {
-            "user": draw.choice(USERS),
-            "ts": MIDNIGHT + timedelta(milliseconds=draw.randint(number * 30_000, number * 30_000 + 240_000)),
-            "amount": draw.randint(1, 99),
-            "part": draw.randrange(2),
-            "pause": timedelta(minutes=draw.choice([1, 2, 3, 7])),
-        }
-        for number in range(count)
-    ]
-
-
-def table(rows: list[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(rows, SCHEMA)
 
 
 def ticks(time: datetime) -> int:
@@ -112,46 +75,47 @@ def by_window(rows: list[dict[str, Any]], by: tuple[str, ...] = ("user",)) -> di
     return found
 
 
-def read(spark: SparkSession, checkpoint: Path) -> list[dict[str, Any]]:
-    return [row.asDict(recursive=True) for row in windrow.state.read(spark, checkpoint).collect()]
+def latest(rows: list[dict[str, Any]]) -> datetime:
+    time: datetime = max(row["ts"] for row in rows)
+    return time
+
+
+def collected(frame: DataFrame) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in frame.collect()]
 
 
 AGGREGATES = {"n": wr.count(), "spend": wr.sum("amount")}
 FUNCTIONS = {"n": wr.count(), "spend": wr.reduce("amount", operator.add)}
 
 
+def sessions(data: Any) -> Any:
+    return windowed(data, KINDS["sessions"]).agg(**AGGREGATES)
+
+
 @pytest.mark.parametrize(
-    ("kind", "mode", "aggregates"),
-    [
-        ("sessions", "close", AGGREGATES),
-        ("dynamic gaps", "update", AGGREGATES),
-        ("sliding", "close", FUNCTIONS),
-    ],
-    ids=["sessions", "dynamic gaps, update mode", "sliding, with a Python function"],
+    ("kind", "mode", "aggregates"), [("dynamic gaps", "update", AGGREGATES), ("sliding", "close", FUNCTIONS)]
 )
 def test_open_windows_are_those_of_the_records_so_far(
     spark: SparkSession, tmp_path: Path, kind: str, mode: Any, aggregates: dict[str, Any]
 ) -> None:
-    rows = events(3)
+    rows, checkpoint = records(3), tmp_path / "checkpoint"
 
     def query(data: Any) -> Any:
-        return wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).emit(mode).shards(2).agg(**aggregates)
+        return windowed(data, KINDS[kind]).emit(mode).agg(**aggregates)
 
-    play(spark, tmp_path, [table(rows[:40]), table(rows[40:])], query, DDL)
-    now = max(row["ts"] for row in rows)
-    checkpoint = tmp_path / "checkpoint"
+    play(spark, tmp_path, [batch(rows[:40]), batch(rows[40:])], query, DDL)
     frame = windrow.state.read(spark, checkpoint)
     shown = query(source(spark, Folder(tmp_path / "in"), DDL)).drop("op")
     assert [field.dataType for field in frame.schema][:-1] == [field.dataType for field in shown.schema]
     assert frame.columns == [*shown.columns, "stream_time"]
-    found = [row.asDict(recursive=True) for row in frame.collect()]
+    found, now = collected(frame), latest(rows)
     brute = expected(kind, rows, now)
     assert by_window(found) == brute
     assert len(brute) < len(expected(kind, rows, utc(-1000)))  # some are closed
     assert {row["stream_time"].replace(tzinfo=UTC) for row in found} == {now}
 
     driver = StreamDriver(query, SCHEMA)
-    driver.pipe_batch(table(rows), rows=1)
+    driver.pipe_batch(batch(rows), rows=1)
     if kind == "sliding":  # of one key also those that have closed and are kept
         stored = driver.windows.fetch("ann").to_pylist()
         assert {name for name in brute if name[0] == "ann"} < set(by_window(stored))
@@ -171,20 +135,19 @@ def test_open_windows_are_those_of_the_records_so_far(
 
 
 def test_sources_show_windows_and_times_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
-    rows = events(4)
-    slow = [{**row, "ts": row["ts"] - timedelta(hours=5)} if row["part"] else row for row in rows]
+    slow = [{**row, "ts": row["ts"] - timedelta(hours=5 * row["part"])} for row in records(4)]
 
     def query(data: DataFrame) -> DataFrame:
         grouped = wr.group_by(data, "user", "tick", time="ts", source="part").windowed_by(KINDS["sessions"])
         return grouped.shards(2).agg(**AGGREGATES)
 
-    play(spark, tmp_path, [table(slow)], query, DDL)
+    play(spark, tmp_path, [batch(slow)], query, DDL)
     brute, times = {}, {}
     for part in (0, 1):
         own = [row for row in slow if row["part"] == part]
-        times[part] = max(row["ts"] for row in own)
+        times[part] = latest(own)
         brute |= expected("sessions", own, times[part], ("user", "part"))
-    found = read(spark, tmp_path / "checkpoint")
+    found = collected(windrow.state.read(spark, tmp_path / "checkpoint"))
     assert list(found[0]) == ["user", "tick", "window", "n", "spend", "part", "stream_time"]
     assert by_window(found, ("user", "part")) == brute
     assert {(row["part"], row["stream_time"].replace(tzinfo=UTC)) for row in found} == set(times.items())
@@ -206,23 +169,22 @@ def test_sources_show_windows_and_times_of_their_own(spark: SparkSession, tmp_pa
 
 
 def test_a_query_is_looked_into_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:
-    folder, rows, checkpoint = Folder(tmp_path / "in"), events(5), tmp_path / "c"
-    result = wr.group_by(source(spark, folder, DDL), "user", time="ts").windowed_by(KINDS["sessions"]).shards(2)
+    folder, rows, checkpoint = Folder(tmp_path / "in"), records(5), tmp_path / "c"
     with pytest.raises(ValueError, match=r"checkpoint: got .*; allowed: the checkpointLocation of a streaming query"):
         windrow.state.read(spark, checkpoint)
-    folder.add(table(rows[:30]))
-    running = start(result.agg(**AGGREGATES), Run(), checkpoint, processingTime="0 seconds")
+    folder.add(batch(rows[:30]))
+    running = start(sessions(source(spark, folder, DDL)), Run(), checkpoint, processingTime="0 seconds")
     try:
         running.processAllAvailable()
         before = windrow.state.read(spark, checkpoint)
-        first = expected("sessions", rows[:30], max(row["ts"] for row in rows[:30]))
-        assert by_window([row.asDict(recursive=True) for row in before.collect()]) == first
-        folder.add(table(rows[30:]))
+        first = expected("sessions", rows[:30], latest(rows[:30]))
+        assert by_window(collected(before)) == first
+        folder.add(batch(rows[30:]))
         running.processAllAvailable()
-        last = expected("sessions", rows, max(row["ts"] for row in rows))
+        last = expected("sessions", rows, latest(rows))
         assert first != last
-        assert by_window(read(spark, checkpoint)) == last
-        assert by_window([row.asDict(recursive=True) for row in before.collect()]) == first  # as it was
+        assert by_window(collected(windrow.state.read(spark, checkpoint))) == last
+        assert by_window(collected(before)) == first  # as it was
         bob = windrow.state.fetch(spark, checkpoint, "bob").to_pylist()
         assert by_window(bob) == {name: value for name, value in last.items() if name[0] == "bob"}
     finally:
@@ -232,13 +194,12 @@ def test_a_query_is_looked_into_while_it_runs(spark: SparkSession, tmp_path: Pat
 
 def test_what_is_not_a_state_of_windrow_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(tmp_path / "in")
-    folder.add(table(events(6, 5)))
+    folder.add(batch(records(6, 5)))
     data = source(spark, folder, DDL)
     start(data.dropDuplicates(["user"]).select("user"), Run(), tmp_path / "other").awaitTermination()
     with pytest.raises(ValueError, match=r"operator: got 0; allowed: one of windrow: operator 0 in .* is dedupe"):
         windrow.state.read(spark, tmp_path / "other")
-    windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).shards(2)
-    start(windowed.agg(**AGGREGATES), Run(), tmp_path / "c").awaitTermination()
+    start(sessions(data), Run(), tmp_path / "c").awaitTermination()
     with pytest.raises(ValueError, match=r"operator: got 1; allowed: the number of a stateful operator .*: 0"):
         windrow.state.read(spark, tmp_path / "c", operator=1)
     for wrong, argument in (
@@ -250,51 +211,38 @@ def test_what_is_not_a_state_of_windrow_is_refused(spark: SparkSession, tmp_path
         ({"end": 7}, "end"),
         ({"backward": None}, "backward"),
     ):
-        aggregates: dict[str, Any] = {"spark": spark, "checkpoint": str(tmp_path / "c"), "key": "ann"}
+        given: dict[str, Any] = {"spark": spark, "checkpoint": str(tmp_path / "c"), "key": "ann"}
         with pytest.raises(TypeError, match=f"^{argument}: got "):
-            windrow.state.fetch(**{**aggregates, **wrong})
+            windrow.state.fetch(**{**given, **wrong})
 
 
 def test_a_session_needs_no_settings_to_look(spark: SparkSession, tmp_path: Path) -> None:
-    def query(data: DataFrame) -> DataFrame:
-        return wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).shards(2).agg(**AGGREGATES)
-
-    rows = events(7, 20)
-    play(spark, tmp_path, [table(rows)], query, DDL)
-    plain = spark.newSession()
-    plain.conf.set(
-        "spark.sql.streaming.stateStore.providerClass",
-        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
-    )
-    found = read(plain, tmp_path / "checkpoint")
-    assert by_window(found) == expected("sessions", rows, max(row["ts"] for row in rows))
+    rows, plain = records(7, 20), spark.newSession()
+    play(spark, tmp_path, [batch(rows)], sessions, DDL)
+    store = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    plain.conf.set("spark.sql.streaming.stateStore.providerClass", store)
+    found = collected(windrow.state.read(plain, tmp_path / "checkpoint"))
+    assert by_window(found) == expected("sessions", rows, latest(rows))
 
 
 @pytest.mark.slow
 @pytest.mark.needs("repartitioned state")
-@pytest.mark.parametrize(
-    ("kind", "mode", "partitions", "later"),
-    [("sessions", "update", 8, 3), pytest.param("sliding", "close", 4, 2, marks=pytest.mark.soak)],
-)
 def test_a_stream_continues_after_spark_repartitions_its_state(
-    spark: SparkSession, tmp_path: Path, set_conf: SetConf, kind: str, mode: Any, partitions: int, later: int
+    spark: SparkSession, tmp_path: Path, set_conf: SetConf
 ) -> None:
-    set_conf("spark.sql.shuffle.partitions", str(partitions))
-    rows = events(51)
-    end = {**rows[0], "user": "end", "ts": MIDNIGHT + timedelta(hours=5)}
+    set_conf("spark.sql.shuffle.partitions", "8")
+    rows, checkpoint = records(51), tmp_path / "checkpoint"
 
     def query(data: Any) -> Any:
-        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).emit(mode).shards(6)
-        return windowed.agg(n=wr.count(), spend=wr.reduce("amount", operator.add))
+        return windowed(data, KINDS["sessions"]).shards(6).emit("update").agg(**FUNCTIONS)
 
-    run, checkpoint = play(spark, tmp_path, [table(rows[:40])], query, DDL), tmp_path / "checkpoint"
-    opened = read(spark, checkpoint)
-    spark._streamingCheckpointManager.repartition(str(checkpoint), later)
+    run = play(spark, tmp_path, [batch(rows[:40])], query, DDL)
+    opened = collected(windrow.state.read(spark, checkpoint))
+    spark._streamingCheckpointManager.repartition(str(checkpoint), 3)
     stored = spark.read.format("state-metadata").load(str(checkpoint))
-    assert {row.numPartitions for row in stored.collect()} == {later}
-    assert by_window(read(spark, checkpoint)) == by_window(opened)
-    play(spark, tmp_path, [table([*rows[40:], end])], query, DDL, run=run)
-    found = [*applied(run.rows, ["user"]).values()] if mode == "update" else run.rows
-    assert by_window([row for row in found if row["user"] != "end"]) == expected(kind, rows, MIDNIGHT)
+    assert {row.numPartitions for row in stored.collect()} == {3}
+    assert by_window(collected(windrow.state.read(spark, checkpoint))) == by_window(opened) != {}
+    play(spark, tmp_path, [batch([*rows[40:], closing(rows)])], query, DDL, run=run)
+    found = [row for row in applied(run.rows, ["user"]).values() if row["user"] != "end"]
+    assert by_window(found) == expected("sessions", rows, MIDNIGHT)
     assert {row["n"] for row in run.rows} > {1}
-    assert opened
