@@ -91,10 +91,7 @@ class Active(AggregateCall):
     limit: Microseconds = field(kw_only=True)
     breaks: Breaks | None = field(default=None, kw_only=True)
 
-    @property
-    def whole(self) -> str:
-        """Why it has neither `over` nor `min_samples`."""
-        return "runs are parts of a whole session"
+    whole = "runs are parts of a whole session"
 
     def check_limit(self, argument: str, time: Any) -> None:
         """Raises `ValueError` for a limit that the time column cannot count."""

@@ -51,7 +51,4 @@ class EndedBy(AggregateCall):
         """Raises `ValueError`: the end of a session depends on all of its records."""
         raise bad_value("ended_by().where(column=)", column, "no condition: all records decide why a session ended")
 
-    @property
-    def whole(self) -> str:
-        """Why it has neither `over` nor `min_samples`."""
-        return "it says why the whole session ended"
+    whole = "it says why the whole session ended"

@@ -34,15 +34,8 @@ class Reduction(AggregateCall):
 
     fn: Callable[[Any, Any], Any] = field(kw_only=True)
 
-    @property
-    def maker(self) -> str:
-        """The function that makes it."""
-        return "reduce"
-
-    @property
-    def whole(self) -> str:
-        """Why it has neither `over` nor `min_samples`."""
-        return _NO_RECORDS
+    maker = "reduce"
+    whole = _NO_RECORDS
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
@@ -80,15 +73,8 @@ class Accumulation(AggregateCall):
     schema: str | pa.DataType = field(kw_only=True, compare=False)
     names: tuple[str, ...] = field(default=(), kw_only=True)
 
-    @property
-    def maker(self) -> str:
-        """The function that makes it."""
-        return "aggregate"
-
-    @property
-    def whole(self) -> str:
-        """Why it has neither `over` nor `min_samples`."""
-        return _NO_RECORDS
+    maker = "aggregate"
+    whole = _NO_RECORDS
 
     def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns; an expression has the name that its library gives it in rows."""

@@ -48,7 +48,4 @@ class WindowId(AggregateCall):
         """Raises `ValueError`: the number of a window does not depend on single records."""
         raise bad_value("window_id().where(column=)", column, "no condition: every window has a number")
 
-    @property
-    def whole(self) -> str:
-        """Why it has neither `over` nor `min_samples`."""
-        return "it is the number of the window"
+    whole = "it is the number of the window"

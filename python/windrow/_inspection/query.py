@@ -61,13 +61,13 @@ def trace(
         opened = grouped.input
     if stream and windows.grace is None:
         raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
-    if stream and not opened.in_order:
+    if stream and opened.in_spark:
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
     is_cut = isinstance(windows, SessionWindows) and bool(windows.rules)
     _check_rules(windows)
     if stream and is_cut:
         raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as in a batch")
-    streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
+    streamed = (windows.grace is not None and not opened.in_spark and not is_cut) if stream is None else stream
     fields = grouped.fields[: len(grouped.key_columns)]
     wanted = distinct(key_of(argument, key, fields, opened.zone) for key in keys)
     texts = tuple(map(key_text, wanted))

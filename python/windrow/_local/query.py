@@ -155,11 +155,6 @@ class LocalInput(Input[Any]):
         """Whether a column of floats holds integers, as pandas has no integers beside nulls."""
         return holds_integers(self._source, self._table, column)
 
-    @property
-    def in_order(self) -> bool:
-        """True: in-process rows have an order."""
-        return True
-
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[pa.RecordBatch]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time

@@ -70,7 +70,7 @@ class Input(ABC, Generic[Result]):
     Attributes:
         expressions: the columns that are computed for the query, by name. They come last, and no record shows them.
         is_stream: whether the rows never end.
-        in_spark: whether Spark runs the query.
+        in_spark: whether Spark runs the query. Its rows have no order in which a stream would bring them.
     """
 
     expressions: Mapping[str, ColumnExpression] = MappingProxyType({})
@@ -171,11 +171,6 @@ class Input(ABC, Generic[Result]):
 
     def holds_integers(self, column: str) -> bool:
         """Whether a column of another type holds integers, and is read as them."""
-        return False
-
-    @property
-    def in_order(self) -> bool:
-        """Whether rows have an order, in which a stream would bring them."""
         return False
 
     @property
