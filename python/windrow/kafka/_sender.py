@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from windrow.kafka._callbacks import Callbacks, Delivered
 from windrow.kafka._cluster import Cluster, Ends, TopicPartition
@@ -52,8 +53,11 @@ def produce(
     )
 
 
+@dataclass(eq=False, kw_only=True)
 class ControlSender:
-    """Sends the messages that are due.
+    """Sends the messages that are due, through the producer of the records until `separate` is called.
+
+    `lock` guards the deliveries.
 
     ```text
      due ──▶ claim ──▶ where does the partition end? ──┬─ behind this producer's last record ──▶ void? ──▶ send
@@ -61,69 +65,56 @@ class ControlSender:
     ```
     """
 
-    def __init__(
-        self,
-        *,
-        options: ProgressOptions,
-        deliveries: Deliveries,
-        lock: Lock,
-        cluster: Cluster,
-        timer: Timer,
-        producer: Any,
-        settings: Mapping[str, Any],
-        on_error: Callable[[ProgressError], None] | None,
-        callbacks: Callbacks,
-    ) -> None:
-        """Sends through the producer of the records until `separate` is called. `lock` guards the deliveries."""
-        self._options = options
-        self._deliveries = deliveries
-        self._lock = lock
-        self._cluster = cluster
-        self._timer = timer
-        self._producer = producer
-        self._settings = settings
-        self._on_error = on_error
-        self._callbacks = callbacks
-        self._is_separate = self._is_own = False
-        self._producer_id = uuid4()
+    options: ProgressOptions
+    deliveries: Deliveries
+    lock: Lock
+    cluster: Cluster
+    timer: Timer
+    producer: Any
+    settings: Mapping[str, Any]
+    on_error: Callable[[ProgressError], None] | None
+    callbacks: Callbacks
+    _is_separate: bool = field(default=False, init=False)
+    _is_own: bool = field(default=False, init=False)
+    _producer_id: UUID = field(default_factory=uuid4, init=False)
 
     def separate(self, producer: Any = None) -> None:
         """Sends through another producer from now on. Without one, creates it from the settings."""
         if self._is_separate:
             return
         if producer is None:
-            settings = {name: value for name, value in self._settings.items() if name not in _OF_RECORDS}
+            settings = {name: value for name, value in self.settings.items() if name not in _OF_RECORDS}
             producer = confluent_kafka().Producer(settings)
             self._is_own = True
-        self._producer, self._is_separate = producer, True
+        self.producer, self._is_separate = producer, True
 
     def poll(self) -> None:
         """Serves the callbacks of control messages."""
         if self._is_separate:
-            self._producer.poll(0)
+            self.producer.poll(0)
 
     def flush(self, timeout: float) -> int:
         """Waits until control messages of a separate producer are acknowledged."""
-        return int(self._producer.flush(timeout)) if self._is_separate else 0
+        return int(self.producer.flush(timeout)) if self._is_separate else 0
 
     def close(self) -> None:
         """Closes a producer created here, if the library supports it and its queue is empty."""
-        if self._is_own and not len(self._producer) and hasattr(self._producer, "close"):
-            self._producer.close()
+        if self._is_own and not len(self.producer) and hasattr(self.producer, "close"):
+            self.producer.close()
 
     def __len__(self) -> int:
         """The number of control messages in the queue of a separate producer."""
-        return len(self._producer) if self._is_separate else 0
+        return len(self.producer) if self._is_separate else 0
 
     def send(self) -> None:
         """Sends due control messages to partitions where this producer was the last to write."""
-        now = self._timer.now()
-        with self._lock:
-            claims = self._deliveries.claims(now)
+        now = self.timer.now()
+        with self.lock:
+            claims = self.deliveries.claims(now)
         if not claims:
             return
         try:
-            ends = self._cluster.ends([claim.partition for claim in claims])
+            ends = self.cluster.ends([claim.partition for claim in claims])
         except Exception as error:
             ends = dict.fromkeys((claim.partition for claim in claims), error)
         for claim in claims:
@@ -142,15 +133,15 @@ class ControlSender:
         start = claim.end if claim.end <= end.high else claim.newest
         if end.high < start:
             return False
-        behind = self._cluster.records(claim.partition, start, end.high)
+        behind = self.cluster.records(claim.partition, start, end.high)
         return all(is_control(record.key, record.value, record.headers) for record in behind)
 
     def _decide(self, claim: Claim, end: Ends, is_last: bool) -> None:
-        now = self._timer.now()
+        now = self.timer.now()
         failed: Exception | None = None
-        with self._lock:
-            counters, written = self._deliveries.counters, self._deliveries[claim.partition]
-            if self._deliveries.is_void(claim):
+        with self.lock:
+            counters, written = self.deliveries.counters, self.deliveries[claim.partition]
+            if self.deliveries.is_void(claim):
                 counters["void"] += 1
                 written.put_off(now)
                 return
@@ -159,11 +150,11 @@ class ControlSender:
                 written.stop()
                 return
             written.end = end.high
-            if self._deliveries.is_out_of_range(claim, now):
+            if self.deliveries.is_out_of_range(claim, now):
                 counters["out_of_range"] += 1
                 written.sent(now)
                 return
-            time = self._deliveries.time_to_send(claim, now) if end.stable == end.high else None
+            time = self.deliveries.time_to_send(claim, now) if end.stable == end.high else None
             if time is None:
                 counters["put_off"] += 1
                 written.put_off(now)
@@ -171,9 +162,7 @@ class ControlSender:
             # The lock ensures that any record produced from now on comes after the message.
             try:
                 message = ControlMessage(time, written.sequence, self._producer_id)
-                produce(
-                    self._producer, claim.partition, message, self._options, partial(self._on_delivery, claim, time)
-                )
+                produce(self.producer, claim.partition, message, self.options, partial(self._on_delivery, claim, time))
             except Exception as error:
                 failed = error
                 counters["failed"] += 1
@@ -188,29 +177,29 @@ class ControlSender:
 
     def _on_delivery(self, claim: Claim, time: int, error: Any, message: Any) -> None:
         """Handles a control message that was acknowledged or has failed."""
-        now = self._timer.now()
-        with self._lock:
-            written = self._deliveries[claim.partition]
+        now = self.timer.now()
+        with self.lock:
+            written = self.deliveries[claim.partition]
             written.is_ticking = False
             if error is None:
-                self._deliveries.counters["acknowledged"] += 1
+                self.deliveries.counters["acknowledged"] += 1
                 written.sent_time = max(written.sent_time, time)
                 if message.offset() == written.end:  # else another record is in between; the next check sees it
                     written.end += 1
             else:
-                self._deliveries.counters["failed"] += 1
+                self.deliveries.counters["failed"] += 1
                 if written.version == claim.version:
                     written.retry(now)
         if error is not None:
             self._report(ProgressError(claim.partition, "the control message did not arrive", error))
 
     def _unanswered(self, claim: Claim, error: Exception) -> None:
-        now = self._timer.now()
-        with self._lock:
-            self._deliveries.counters["unanswered"] += 1
-            self._deliveries[claim.partition].put_off(now)
+        now = self.timer.now()
+        with self.lock:
+            self.deliveries.counters["unanswered"] += 1
+            self.deliveries[claim.partition].put_off(now)
         self._report(ProgressError(claim.partition, "the end of the partition is unknown", error))
 
     def _report(self, error: ProgressError) -> None:
-        if self._on_error is not None:
-            self._callbacks.call(self._on_error, error)
+        if self.on_error is not None:
+            self.callbacks.call(self.on_error, error)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -55,32 +56,24 @@ class Watched(QuietPartition):
         self.end = end
 
 
+@dataclass(eq=False)
 class Watch:
-    """Checks partitions repeatedly and ticks those that stay quiet."""
+    """Checks partitions repeatedly and ticks those that stay quiet; without `send` it only logs what it would send."""
 
-    def __init__(
-        self,
-        options: ProgressOptions,
-        cluster: Cluster,
-        send: Send | None,
-        log: Callable[[str], None],
-        tail: int = TAIL,
-    ) -> None:
-        """Creates a watch that has seen no partition. Without `send` it only logs what it would send."""
-        self._options = options
-        self._cluster = cluster
-        self._send = send
-        self._log = log
-        self._tail = tail
-        self._watched: dict[TopicPartition, Watched] = {}
-        self._silent = set[TopicPartition]()
-        self.counters = Counter[str]()
+    options: ProgressOptions
+    cluster: Cluster
+    send: Send | None
+    log: Callable[[str], None]
+    tail: int = TAIL
+    counters: Counter[str] = field(default_factory=Counter, init=False)
+    _watched: dict[TopicPartition, Watched] = field(default_factory=dict, init=False)
+    _silent: set[TopicPartition] = field(default_factory=set, init=False)
 
     def look(self, partitions: Iterable[TopicPartition], now: int, ends: Callable[[], bool] = lambda: False) -> None:
         """Checks these partitions once, until `ends` returns True. `now` is the time of a monotonic clock."""
         wanted = list(partitions)
         try:
-            positions = self._cluster.ends(wanted)
+            positions = self.cluster.ends(wanted)
         except Exception as error:
             positions = dict.fromkeys(wanted, error)
         for partition in wanted:
@@ -107,7 +100,7 @@ class Watch:
             self._say(partition, f"was recreated: it ended at offset {watched.end}, and now at {end.high}")
             watched = None
         if watched is None:
-            watched = self._watched[partition] = Watched(self._options, now, end.high)
+            watched = self._watched[partition] = Watched(self.options, now, end.high)
         elif end.high != watched.end:
             if not watched.is_moving:
                 self._say(partition, f"moves, at offset {end.high}")
@@ -150,11 +143,11 @@ class Watch:
         self._tick(partition, watched, time, now, why)
 
     def _tick(self, partition: TopicPartition, watched: Watched, time: int, now: int, why: str) -> None:
-        if self._send is None:
+        if self.send is None:
             self._say(partition, f"would tick {why}")
         else:
             try:
-                offset = self._send(partition, time, watched.sequence)
+                offset = self.send(partition, time, watched.sequence)
             except Exception as error:
                 self.counters["failed"] += 1
                 self._say(partition, f"no tick: {error}")
@@ -173,10 +166,10 @@ class Watch:
     def _read(self, partition: TopicPartition, watched: Watched) -> None:
         """Reads the new records at the end of a partition."""
         first = watched.read_to is None
-        start = max(watched.read_to or 0, watched.end - self._tail)
+        start = max(watched.read_to or 0, watched.end - self.tail)
         is_cut = not first and start > (watched.read_to or 0)
         data, ticks, behind = list[int](), list[int](), list[int]()
-        for record in self._cluster.records(partition, start, watched.end):
+        for record in self.cluster.records(partition, start, watched.end):
             if is_control(record.key, record.value, record.headers):
                 time = event_time(record.key, record.value, record.headers)
                 if time is not None:
@@ -197,12 +190,12 @@ class Watch:
         elif watched.event_time is not None:
             # Only control messages are new: the quiet period continues, with its ticks unless all were sent.
             watched.begin(watched.since)
-            latest = watched.event_time + self._options.schedule.last - self._options.allowance
+            latest = watched.event_time + self.options.schedule.last - self.options.allowance
             if watched.sent_time >= max(latest, 0):
                 watched.stop()
 
     def _say(self, partition: TopicPartition, what: str) -> None:
-        self._log(f"{partition} {what}")
+        self.log(f"{partition} {what}")
 
 
 def _moment(time: int) -> str:
