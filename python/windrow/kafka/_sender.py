@@ -53,7 +53,7 @@ def produce(
     )
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True, repr=False)
 class ControlSender:
     """Sends the messages that are due, through the producer of the records until `separate` is called.
 
