@@ -35,7 +35,7 @@ LIMITS: dict[tuple[str, ...], str] = {
         "None with start_from: open windows hold the records of all sources together, and their clock row has one "
         "time, so neither the windows nor the time of a source can be derived; without source= all records share both"
     ),
-    ("windows", "rules", "start"): "windows without rules that end sessions: with rules, a stream has no history",
+    ("windows", "rules", "start"): "windows without rules in start_from: a stream with rules begins without a history",
     ("emit=update", "advance"): (
         "emit('close') in advance: a run gives each window once, when it is closed, and has no earlier rows to "
         "replace; still_open has the windows that are not closed, as they are now"
@@ -99,7 +99,8 @@ def check(used: Mapping[str, Any], argument: str = "aggregate") -> None:
     for row, allowed in LIMITS.items():
         if features.issuperset(row):
             name = row[0].partition("=")[0]
-            raise bad_value(argument if name == "aggregate" else name, used[name], allowed.format(argument))
+            got = repr(used[name]) if name == "windows" else used[name]
+            raise bad_value(argument if name == "aggregate" else name, got, allowed.format(argument))
 
 
 def check_call(argument: str, call: AggregateCall, used: Mapping[str, Any]) -> None:
