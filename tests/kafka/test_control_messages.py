@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from pyspark.sql import SparkSession
 
 import windrow as wr
 
+from ..python.harness.control_messages import CASES
 from . import topics
 from .broker import Broker
 from .control_message import ours, poc
@@ -17,26 +17,10 @@ from .stream import Query, records_of
 
 START = 1_700_000_000_000
 YEAR = 365 * 24 * 3_600_000
-WHOLE = struct.Struct(">BqQ16s")
-
 # ann    ●──10 s──│tick               closed: 12 s > gap 1 s
 # bob                     ●───│PoC's    closed
 # cem                              ●    open
-DAMAGED = [
-    [("windrow.progress", b"")],
-    [("windrow.progress", b"short")],
-    [("windrow.progress", WHOLE.pack(1, START + YEAR, 0, b"x" * 16) + b"?")],
-    [("windrow.progress", WHOLE.pack(2, START + YEAR, 0, b"x" * 16))],
-    [("windrow.progress", WHOLE.pack(1, -1, 0, b"x" * 16))],
-    [("windrow.progress", WHOLE.pack(1, 2**62, 0, b"x" * 16))],
-    [*ours(START + YEAR), *ours(START + YEAR)],
-    [("windrow.progress", None)],
-    [("control", b"")],
-    [("control", b"1700000000000.5")],
-    [("control", b"-5")],
-    [("control", b"\xff\xfe")],
-    [("control", b"9" * 30)],
-]
+DAMAGED = [record["headers"] for record, is_tick, at in CASES.values() if is_tick and at is None]
 
 
 def test_both_forms_move_time_and_all_else_is_counted_or_data(

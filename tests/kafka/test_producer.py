@@ -36,6 +36,16 @@ def control_messages(broker: Broker, topic: str) -> list[tuple[int, int, int]]:
     ]
 
 
+def await_tick(broker: Broker, topic: str, time: int, what: str) -> None:
+    """Waits for a control message of this time or later."""
+
+    def is_there() -> bool:
+        sent = control_messages(broker, topic)
+        return bool(sent) and sent[-1][2] >= time
+
+    until(is_there, 15, what)
+
+
 def data(broker: Broker, topic: str) -> list[Record]:
     return [record for record in topics.read(broker.address, topic) if time_of(record) is None]
 
@@ -46,16 +56,10 @@ def test_an_idempotent_producer_sends_numbered_ticks_to_its_quiet_partition_unti
     with ProgressProducer(Producer(settings), settings | CONFIG) as producer:
         producer.produce(topic, partition=1, key=b"ann", value=b"1", timestamp=START)
         assert producer.flush(30) == 0
-        until(
-            lambda: control_messages(broker, topic)[-1:] and control_messages(broker, topic)[-1][2] >= START + 1_000,
-            15,
-            "the last tick",
-        )
+        await_tick(broker, topic, START + 1_000, "the last tick")
         producer.produce(topic, partition=1, key=b"ann", value=b"2", timestamp=START + 60_000)  # begins again
         assert producer.flush(30) == 0
-        until(
-            lambda: control_messages(broker, topic)[-1][2] >= START + 61_000, 15, "the last tick of the second silence"
-        )
+        await_tick(broker, topic, START + 61_000, "the last tick of the second silence")
     read = topics.read(broker.address, topic)
     ticks = [record for record in read if time_of(record) is not None]
     assert {(record.partition, record.key, record.value) for record in ticks} == {(1, None, None)}
@@ -82,17 +86,11 @@ def test_ticks_of_a_transactional_producer_wait_for_the_end_of_the_transaction(b
         assert producer.flush(30) == 0
         plain.produce(beside, partition=0, key=b"ann", timestamp=START)
         # under load there are fewer ticks, but always one at the end
-        quiet = "the last tick of a producer that went quiet later"
-        until(
-            lambda: control_messages(broker, beside)[-1:] and control_messages(broker, beside)[-1][2] >= START + 1_000,
-            15,
-            quiet,
-        )
+        await_tick(broker, beside, START + 1_000, "the last tick of a producer that went quiet later")
         assert control_messages(broker, topic) == []
         assert producer.counters()["sent"] == 0
         producer.commit_transaction(30)
-        until(lambda: control_messages(broker, topic), 15, "ticks after the commit")
-        until(lambda: control_messages(broker, topic)[-1][2] >= START + 1_000, 15, "the last of them")
+        await_tick(broker, topic, START + 1_000, "the last tick after the commit")
 
         before = control_messages(broker, topic)
         producer.begin_transaction()
@@ -102,7 +100,7 @@ def test_ticks_of_a_transactional_producer_wait_for_the_end_of_the_transaction(b
         producer.begin_transaction()
         producer.produce(topic, partition=0, key=b"ann", value=b"3", timestamp=START + 60_000)
         producer.commit_transaction(30)
-        until(lambda: control_messages(broker, topic)[-1][2] >= START + 61_000, 15, "ticks of the last transaction")
+        await_tick(broker, topic, START + 61_000, "ticks of the last transaction")
     assert [record.value for record in data(broker, topic)] == [b"1", b"3"]
     after = control_messages(broker, topic)[len(before) :]
     assert after
@@ -131,11 +129,7 @@ def test_a_quiet_producer_never_makes_a_lagging_one_on_its_partition_late(broker
 
         until(has_held_back, 20, "the quiet producer sees that another one writes")
         last = data(broker, topic)[-1].offset
-        until(
-            lambda: control_messages(broker, topic)[-1:] and control_messages(broker, topic)[-1][1] > last,
-            15,
-            "a tick of the lagging one",
-        )
+        until(lambda: any(at > last for _, at, _ in control_messages(broker, topic)), 15, "a tick of the lagging one")
     assert quiet.counters()["sent"] == 0
     ticks = control_messages(broker, topic)
     assert min(offset for _, offset, _ in ticks) > last, "a tick stands before a record of the busy neighbour"

@@ -104,37 +104,3 @@ def test_ticks_close_the_last_windows_of_a_quiet_topic_and_nothing_else_does(
 
     replayed = Query(sessions(records_of(spark, broker.address, ticked, rows=3)), tmp_path / "replay", once=True)
     assert finals(replayed.wait().rows, ticked) == FINALS
-
-
-def test_ticks_tell_the_time_that_has_passed_on_their_own_partition(broker: Broker) -> None:
-    topic = topics.create(broker.address, "sent", 3)
-    config = {"progress.control.start.ms": 300, "progress.control.backoff.ms": 200, "progress.control.end.ms": 1_500}
-    client = {"bootstrap.servers": broker.address}
-    with ProgressProducer(Producer(client), client | config) as producer:
-        for partition, behind in ((0, 0), (1, 5_000_000)):
-            producer.produce(topic, partition=partition, key=b"ann", timestamp=START - behind)
-        producer.flush(30)
-        begin = time.monotonic()
-
-        def ticks() -> dict[int, list[int]]:
-            found: dict[int, list[int]] = {0: [], 1: [], 2: []}
-            for record in topics.read(broker.address, topic):
-                sent = time_of(record)
-                if sent is not None:
-                    found[record.partition].append(sent)
-            return found
-
-        def ended() -> bool:
-            sent = ticks()
-            return all(sent[partition] and sent[partition][-1] >= last for partition, last in lasts)
-
-        lasts = [(0, START + 1_500), (1, START - 5_000_000 + 1_500)]
-        until(ended, 15, "the last tick, 1.5 s after the last record")
-        passed = 1000 * (time.monotonic() - begin) + 1_000
-    sent = ticks()
-    assert sent[2] == [], "a partition without data has no time to send"
-    for partition, start in ((0, START), (1, START - 5_000_000)):
-        assert sent[partition] == sorted(set(sent[partition]))
-        assert start + 300 <= sent[partition][0]
-        assert sent[partition][-1] <= start + passed, "a tick is ahead of the time that has passed"
-        assert len(sent[partition]) <= 7, "one tick for each backoff; a busy machine sends one for several"

@@ -1,4 +1,4 @@
-"""The ticker in its own process: quiet partitions are ticked, empty and busy ones are not; signals; a dry run."""
+"""The ticker in its own process on a broker: quiet partitions are ticked, empty and busy ones are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
@@ -35,11 +34,11 @@ OPTIONS = [
 class Ticker:
     """A ticker that runs, and what it has logged."""
 
-    def __init__(self, address: str, topic: str, log: Path, *options: str) -> None:
+    def __init__(self, address: str, topic: str, log: Path) -> None:
         command = [sys.executable, "-m", "windrow.kafka.ticker", "--bootstrap", address, "--topics", topic]
         self._log = log
         with log.open("w") as out:
-            self.process = subprocess.Popen([*command, *OPTIONS, *options], stdout=out, stderr=out)
+            self.process = subprocess.Popen([*command, *OPTIONS], stdout=out, stderr=out)
 
     @property
     def lines(self) -> list[str]:
@@ -51,8 +50,8 @@ class Ticker:
 
 
 @contextmanager
-def running(address: str, topic: str, log: Path, *options: str) -> Iterator[Ticker]:
-    ticker = Ticker(address, topic, log, *options)
+def running(address: str, topic: str, log: Path) -> Iterator[Ticker]:
+    ticker = Ticker(address, topic, log)
     try:
         yield ticker
     finally:
@@ -65,10 +64,7 @@ def ticks(broker: Broker, topic: str) -> list[tuple[Record, int]]:
     return [(record, sent) for record in topics.read(broker.address, topic) if (sent := time_of(record)) is not None]
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(
-    broker: Broker, tmp_path: Path, ending: signal.Signals
-) -> None:
+def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(broker: Broker, tmp_path: Path) -> None:
     topic = topics.create(broker.address, "foreign", 3)
     begin = time.monotonic()
     topics.write(broker.address, topic, [(0, b"ann", b"", START + 5_000), (0, b"bob", b"", START)])
@@ -83,9 +79,9 @@ def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(
             return ticker.has("that was the last tick")
 
         until(quiet_is_told_and_busy_is_busy, 30, "the last tick of the quiet partition")
-        ticker.process.send_signal(ending)
+        ticker.process.send_signal(signal.SIGTERM)
         assert ticker.process.wait(20) == 0
-        assert ticker.lines[-1].startswith(f"{ending.name}: ends; sent ")
+        assert ticker.lines[-1].startswith("SIGTERM: ends; sent ")
         assert ticker.has(f"{topic}-2 empty")
     passed = 1000 * (time.monotonic() - begin)
     read = topics.read(broker.address, topic)
@@ -103,21 +99,6 @@ def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(
     assert not any(record.partition == 2 for record, _ in found)
     (numbered,) = sequences(record for record, _ in quiet).values()
     assert numbered == list(range(len(quiet)))
-
-
-def test_a_dry_run_prints_what_it_would_do_and_sends_nothing(broker: Broker, tmp_path: Path) -> None:
-    topic = topics.create(broker.address, "dry", 1)
-    topics.write(broker.address, topic, [(0, b"ann", b"", START)])
-    with running(broker.address, topic, tmp_path / "log", "--dry-run") as ticker:
-        until(lambda: ticker.has("that was the last tick"), 30, "all decisions")
-        ticker.process.send_signal(signal.SIGTERM)
-        assert ticker.process.wait(20) == 0
-        decided = [line for line in ticker.lines if line.startswith(f"{topic}-0 would tick 2023-11-14T22:13:2")]
-        assert decided
-        assert not ticker.has(f"{topic}-0 tick")
-        assert ticker.lines[-1].startswith(f"SIGTERM: ends; sent {len(decided)}, failed 0")
-    (record,) = topics.read(broker.address, topic)
-    assert (record.key, record.time) == (b"ann", START)
 
 
 def test_a_topic_that_is_absent_ends_the_ticker_before_it_begins(broker: Broker, tmp_path: Path) -> None:

@@ -39,12 +39,6 @@ def session_of(key: bytes) -> Window:
     return Window(key[:-16].decode(), start, end)
 
 
-def sliding_of(key: bytes, difference: int) -> Window:
-    """The sliding window of a record's key."""
-    (start,) = struct.unpack(">q", key[-8:])
-    return Window(key[:-8].decode(), start, start + difference)
-
-
 def count_of(value: bytes | None) -> int | None:
     """The count of a record's value; None for a tombstone."""
     return None if value is None else struct.unpack(">q", value)[0]

@@ -72,16 +72,8 @@ def joined(older: str | None, later: str | None) -> str:
 
 
 def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
-    columns = [
-        [row.key for row in rows],
-        [row.time for row in rows],
-        [row.x for row in rows],
-        [row.word for row in rows],
-        [row.gap for row in rows],
-        [row.input for row in rows],
-        [row.tick for row in rows],
-        [row.end for row in rows],
-    ]
+    names = ("key", "time", "x", "word", "gap", "input", "tick", "end")
+    columns = [[getattr(row, name) for row in rows] for name in names]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
@@ -96,8 +88,8 @@ class Player(Protocol):
     def counters(self) -> dict[str, int]: ...
 
 
-def windows(scenario: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
-    """The windows of a scenario, in the public API."""
+def windows(scenario: Scenario, **rules: Any) -> wr.SessionWindows | wr.SlidingWindows:
+    """The windows of a scenario, in the public API. `rules` are those of its sessions."""
     options: Any = {
         "grace": scenario.grace * TICK,
         "retention": None if scenario.until is None else scenario.until * TICK,
@@ -106,8 +98,8 @@ def windows(scenario: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
         resolution = scenario.resolution * TICK
         return wr.SlidingWindows.with_time_difference(scenario.length * TICK, resolution=resolution, **options)
     if scenario.kind == "dynamic":
-        return wr.SessionWindows.with_dynamic_gap("gap", max_gap=scenario.length * TICK, **options)
-    return wr.SessionWindows.with_gap(scenario.length * TICK, **options)
+        return wr.SessionWindows.with_dynamic_gap("gap", max_gap=scenario.length * TICK, **options, **rules)
+    return wr.SessionWindows.with_gap(scenario.length * TICK, **options, **rules)
 
 
 def aggregates(scenario: Scenario) -> dict[str, Any]:
@@ -129,9 +121,8 @@ class DriverPlayer:
         def definition(data: Any) -> Any:
             end = "end" if scenario.ends else None
             grouped = wr.group_by(data, "key", time="ts", end=end, tick="tick").windowed_by(windows(scenario))
-            emitting = (
-                grouped.emit("update", every_record=every) if scenario.emit == "update" else grouped.emit("close")
-            )
+            updates = scenario.emit == "update"
+            emitting = grouped.emit("update", every_record=every) if updates else grouped.emit("close")
             return emitting.late(scenario.late).agg(**aggregates(scenario))
 
         self._make = lambda: StreamDriver(definition, SCHEMA, value="word" if scenario.kafka else None)

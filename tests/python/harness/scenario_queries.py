@@ -16,6 +16,7 @@ from ..oracle.scenario import Row
 from ..oracle.stream import Change
 from ..oracle.streaming_scenario import StreamingScenario
 from .micro_batch_tables import schema_of, table_of
+from .players import windows
 from .steps import LocalStream
 
 ShownChange = tuple[str, str, int, int, tuple[Any, ...] | None]
@@ -49,15 +50,6 @@ def definition(
 
     `rules` are those of its sessions.
     """
-    retention = None if scenario.until is None else micros(scenario.until)
-    options: Any = {"grace": micros(scenario.grace), "retention": retention}
-    if scenario.kind == "sliding":
-        resolution = micros(scenario.resolution)
-        windows: Any = wr.SlidingWindows.with_time_difference(micros(scenario.length), resolution=resolution, **options)
-    elif scenario.kind == "session":
-        windows = wr.SessionWindows.with_gap(micros(scenario.length), **options, **rules)
-    else:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), **options, **rules)
     values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
     if scenario.inputs > 1:  # a sum or a list is of one input
         lists = {f"all{each}": wr.collect_list(f"input{each}.v") for each in range(scenario.inputs)}
@@ -76,7 +68,9 @@ def definition(
         emit: Any = scenario.emit
         late: Any = scenario.late
         pace = None if scenario.every is None else micros(scenario.every)
-        emitted = data.windowed_by(windows).emit(emit, every_record=scenario.every_record, every=pace)
+        emitted = data.windowed_by(windows(scenario, **rules)).emit(
+            emit, every_record=scenario.every_record, every=pace
+        )
         return then(emitted.late(late), values)
 
     if scenario.inputs > 1:
