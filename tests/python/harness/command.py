@@ -21,10 +21,9 @@ class Printed(NamedTuple):
 
 
 class Command:
-    """Runs command lines. The last arguments may be given as they are, without the quotes of a shell."""
+    """Runs command lines in the working folder. The last arguments may be without the quotes of a shell."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder = folder
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
     def __call__(self, line: str, *more: str) -> Printed:
@@ -48,7 +47,7 @@ class Command:
     def rows(self, line: str, *more: str) -> list[dict[str, Any]]:
         """The rows that a run writes to a file of Parquet."""
         self(line, *more, "--out", "out.parquet", "--quiet")
-        found: list[dict[str, Any]] = pq.read_table(self.folder / "out.parquet").to_pylist()
+        found: list[dict[str, Any]] = pq.read_table("out.parquet").to_pylist()
         return found
 
 
@@ -56,7 +55,7 @@ class Command:
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """The command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    return Command(tmp_path, capsys)
+    return Command(capsys)
 
 
 def json_rows(text: str) -> list[Any]:
