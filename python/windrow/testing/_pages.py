@@ -6,8 +6,9 @@
 | `task` | one page of the operator of a source | `source` (int64), its number; `page` (binary) |
 
 Both are Arrow IPC streams. `windrow.checksum` is sha256 of all bytes, its own digits read as dots. The
-metadata of the page `driver` are `windrow.specification`, the sources in the definition; `windrow.counters`, the
-records that `max_ahead` set aside; and `windrow.start`, the open windows with which the stream began.
+metadata of the page `driver` are `windrow.specification`, the sources in the definition; `windrow.counters`, what the
+operators do not count: records that `max_ahead` left out, and computed results that do not fit; and `windrow.start`,
+the open windows with which the stream began.
 """
 
 from __future__ import annotations
