@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType
 
@@ -23,17 +23,10 @@ SECOND = 10**6
 SIZES = {"clicks": 500, "orders": 120, "visits": 0}
 AGGREGATES: dict[str, Call] = {
     **counts(tuple(SIZES)),
-    "values": InputCall("count", ("clicks.x",)),
     "sum": InputCall("sum", ("orders.x",)),
-    "mean": InputCall("mean", ("clicks.x",)),
     "least": InputCall("min", ("orders.a.b",)),
-    "most": InputCall("max", ("clicks.a.b",)),
-    "first": InputCall("first", ("clicks.x",)),
     "seen": InputCall("first", ("orders.x",), ignore_nulls=True),
-    "last": InputCall("last", ("orders.a.b",)),
     "any": InputCall("any_value", ("visits.x",)),
-    "spread": InputCall("stddev", ("clicks.x",)),
-    "list": InputCall("collect_list", ("orders.x",)),
     "set": InputCall("collect_set", ("clicks.a.b",)),
     "by": InputCall("min_by", ("orders.x", "orders.a.b")),
 }
@@ -72,26 +65,18 @@ def windowed(data: dict[str, Any], windows: Any, shards: int = 32) -> Any:
     return wr.cogroup(**inputs).windowed_by(windows).shards(shards)
 
 
-def built(aggregates: dict[str, Call]) -> dict[str, Any]:
-    return {name: aggregate.build(wr) for name, aggregate in aggregates.items()}
-
-
 WINDOWS = {
     "session": (wr.SessionWindows.with_gap("5 minutes"), by_sessions(300 * SECOND)),
     "sliding": (wr.SlidingWindows.with_time_difference("4 minutes"), by_sliding(240 * SECOND, 1)),
 }
 
 
-@pytest.mark.parametrize(("kind", "partitions", "shards"), [("session", 7, 3), ("session", 1, 32), ("sliding", 3, 32)])
-def test_a_cogroup_in_spark_is_the_oracles_and_that_of_this_process(
-    spark: SparkSession, kind: str, partitions: int, shards: int
-) -> None:
-    windows, oracle = WINDOWS[kind]
-    made = tables()
-    got = rows(windowed(frames(spark, made, partitions), windows, shards).agg(**built(AGGREGATES)), ["user"])
+@pytest.mark.parametrize(("kind", "partitions", "shards"), [("session", 7, 3), ("sliding", 1, 32)])
+def test_a_cogroup_in_spark_is_the_oracles(spark: SparkSession, kind: str, partitions: int, shards: int) -> None:
+    (windows, oracle), made = WINDOWS[kind], tables()
+    aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
+    got = rows(windowed(frames(spark, made, partitions), windows, shards).agg(**aggregates), ["user"])
     assert_cogroup(got, made, ["user"], oracle, AGGREGATES)
-    here = rows_of(windowed(made, windows).agg(**built(AGGREGATES)), ["user"])
-    assert_same(got, here, unordered=["set"])
     assert len(got) > 100
 
 
@@ -125,25 +110,21 @@ def test_columns_keep_their_spark_types(spark: SparkSession) -> None:
     assert tuple(counted) == (keyed["orders"], sum(keyed.values()))
 
 
-@pytest.mark.parametrize("kind", WINDOWS)
-def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSession, kind: str) -> None:
+def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSession) -> None:
     def appended(held: str, row: Any) -> str:
         return f"{held} {row[0]}"
 
-    aggregates = {
-        "clicks": {"held": appended, "columns": ["clicks.x"]},
-        "both": {"held": {"orders": appended, "clicks": appended}, "columns": ["orders.x", "clicks.a.b"]},
-    }
+    def joined(held: Any, *columns: str) -> Any:
+        return wr.aggregate(str, held, lambda one, other: one + other, schema="string", columns=list(columns))
+
     functions = {
-        name: wr.aggregate(str, one["held"], lambda a, b: a + b, schema="string", columns=one["columns"])
-        for name, one in aggregates.items()
-    }
-    functions |= {
-        "sum": wr.reduce("orders.x", lambda a, b: a + b),
+        "clicks": joined(appended, "clicks.x"),
+        "both": joined({"orders": appended, "clicks": appended}, "orders.x", "clicks.a.b"),
+        "sum": wr.reduce("orders.x", lambda one, other: one + other),
         "n": wr.count(),
         "list": wr.collect_list("clicks.x"),
     }
-    made, (windows, _) = tables(), WINDOWS[kind]
+    made, (windows, _) = tables(), WINDOWS["session"]
     got = rows(windowed(frames(spark, made), windows).agg(**functions), ["user"])
     assert_same(got, rows_of(windowed(made, windows).agg(**functions), ["user"]))
     for row in got.values():
@@ -153,10 +134,7 @@ def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSessi
 
 
 def test_counters_are_those_of_all_inputs(spark: SparkSession) -> None:
-    from pyspark.sql import Observation
-
-    made = tables()
-    seen = Observation("cogroup")
+    made, seen = tables(), Observation("cogroup")
     data = frames(spark, made)
     ticking = data["orders"].withColumn("tick", F.col("x") % 2 == 0)
     inputs = {
@@ -189,28 +167,18 @@ def test_spark_with_data_in_this_process_is_refused(spark: SparkSession) -> None
 
 
 def test_ties_order_the_records_of_all_inputs(spark: SparkSession) -> None:
-    random = np.random.default_rng(5)
-    made = {}
+    random, made = np.random.default_rng(5), dict[str, Any]()
     for place, name in enumerate(("clicks", "orders")):
         ties = [int(tie) if tie % 17 else None for tie in random.permutation(200) * 2 + place]
-        seconds = random.integers(0, 600, 200) * 10
-        frame = {
-            "user": [f"u{n}" for n in random.integers(0, 3, 200)],
-            "ts": [START + pd.Timedelta(seconds=int(second)) for second in seconds],
-            f"tie_{name}": pa.array(ties, pa.int64()),
-            "out": random.integers(0, 10, 200) == 0,
-            "x": range(200),
-        }
-        made[name] = pa.table(frame).cast(
-            pa.schema(
-                {
-                    "user": pa.string(),
-                    "ts": pa.timestamp("us"),
-                    f"tie_{name}": pa.int64(),
-                    "out": pa.bool_(),
-                    "x": pa.int64(),
-                }
-            )
+        seconds = pd.to_timedelta(random.integers(0, 600, 200) * 10, unit="s")
+        made[name] = pa.table(
+            {
+                "user": [f"u{n}" for n in random.integers(0, 3, 200)],
+                "ts": pa.array(START + seconds, pa.timestamp("us")),
+                f"tie_{name}": pa.array(ties, pa.int64()),
+                "out": random.integers(0, 10, 200) == 0,
+                "x": pa.array(range(200), pa.int64()),
+            }
         )
     windows = wr.SessionWindows.with_gap("30 seconds", end_when="clicks.out", max_records=5)
     aggregates: dict[str, Any] = {

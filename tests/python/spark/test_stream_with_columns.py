@@ -16,6 +16,7 @@ import windrow as wr
 import windrow.state
 
 from ..harness.streams import Run, play
+from ..oracle.frames import Frame
 from ..oracle.stream_rows import RowStream, StreamRecord
 from ..scenes import EPOCH, MIDNIGHT, utc
 
@@ -48,19 +49,13 @@ SESSIONS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes", max_ga
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute")
 
 
-def record_of(row: dict[str, Any]) -> StreamRecord:
-    """The record that the oracle takes for a row of `events`."""
-    key = None if row["user"] is None else USERS.index(row["user"])
-    return StreamRecord(key, None if row["ts"] is None else (row["ts"] - EPOCH) // TICK, row["id"], row["id"])
-
-
-def events(seed: int, count: int = 120, lag: float = 4) -> list[dict[str, Any]]:
-    """Records of a few users, up to `lag` minutes out of order, some without a key, a time or a good pause."""
+def events(seed: int, count: int = 120) -> list[dict[str, Any]]:
+    """Records of a few users, up to four minutes out of order, some without a key, a time or a good pause."""
     draw = random.Random(seed)
     return [
         {
             "user": draw.choice(USERS),
-            "ts": None if number % 17 == 5 else utc(number / 2 - draw.uniform(0, lag)),
+            "ts": None if number % 17 == 5 else utc(number / 2 - draw.uniform(0, 4)),
             "id": number,
             "pause": draw.choice([None, timedelta(minutes=1), timedelta(minutes=7)]),
             "is tick": False,
@@ -76,10 +71,6 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def tick(minutes: float) -> pa.Table:
-    return table([{"ts": utc(minutes), "is tick": True}])
-
-
 def grouped(data: Any, **options: Any) -> Any:
     return wr.group_by(data, "user", time="ts", tick="is tick", **options)
 
@@ -91,11 +82,9 @@ def by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark: SparkSession, tmp_path: Path) -> None:
     rows = events(3)
 
-    def query(data: DataFrame) -> DataFrame:
-        frame: DataFrame = (
-            grouped(data).windowed_by(SESSIONS).shards(3).with_columns(**AGGREGATES, position=wr.position())
-        )
-        return frame
+    def query(data: DataFrame) -> Any:
+        windowed = grouped(data).windowed_by(SESSIONS).shards(3)
+        return windowed.with_columns(**AGGREGATES, position=wr.position())
 
     run = Run()
     play(spark, tmp_path, [table(rows[:50]), table(rows[50:70])], query, DDL, run=run)
@@ -103,7 +92,9 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     held = {record.id for row in waiting for record in row.records}
     assert held == {row["id"] for row in rows[:70]} - {row["id"] for row in run.rows} != set()
     assert all(row.n == len(row.records) for row in waiting)
-    play(spark, tmp_path, [table([]), table(rows[70:]), tick(600)], query, DDL, run=run)  # from its checkpoint
+    play(
+        spark, tmp_path, [table([]), table(rows[70:]), table([{"ts": utc(600), "is tick": True}])], query, DDL, run=run
+    )  # from its checkpoint
     # Spark 4.1 turns a null map of Arrow into an empty one in createDataFrame, so the batch reads the files.
     expected = query(spark.read.schema(DDL).parquet(str(tmp_path / "in")).where("NOT `is tick`")).collect()
     assert by_id(run.rows) == by_id([row.asDict(recursive=True) for row in expected])
@@ -113,32 +104,38 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     assert run.total("late") == 0
 
 
-@pytest.mark.parametrize("order", [pytest.param(None, marks=pytest.mark.soak), "id"])
-def test_records_of_sliding_windows_come_back_at_once(spark: SparkSession, tmp_path: Path, order: str | None) -> None:
+def record_of(row: dict[str, Any]) -> StreamRecord:
+    """The record that the oracle takes for a row of `events`."""
+    key = None if row["user"] is None else USERS.index(row["user"])
+    return StreamRecord(key, None if row["ts"] is None else (row["ts"] - EPOCH) // TICK, row["id"], row["id"])
+
+
+def test_records_of_sliding_windows_come_back_at_once(spark: SparkSession, tmp_path: Path) -> None:
     rows = events(4)
     batches = [rows[:30], rows[30:31], rows[31:80], rows[80:]]
 
-    def query(data: DataFrame) -> DataFrame:
-        windowed = grouped(data, order=order).windowed_by(SLIDING).shards(3).flat().observe("rows")
-        frame: DataFrame = windowed.with_columns(**AGGREGATES)
-        return frame
+    def query(data: DataFrame) -> Any:
+        windowed = grouped(data, order="id").windowed_by(SLIDING).shards(3).flat().observe("rows")
+        return windowed.with_columns(**AGGREGATES, near=wr.collect_list("id").over("1 minute", closed="left"))
 
     play(spark, tmp_path, map(table, batches[:2]), query, DDL, run=(run := Run()))
     with pytest.raises(ValueError, match="with_columns over sliding windows"):
         windrow.state.read(spark, str(tmp_path / "checkpoint"))
     play(spark, tmp_path, map(table, batches[2:]), query, DDL, run=run)
-    oracle = RowStream(180_000_000, 60_000_000, 1, order is not None)
+    oracle = RowStream(180_000_000, 60_000_000, 1, True)
+    oracle.frames = [Frame(60_000_000, "left")]
     for number, batch in enumerate(batches):
         windows = oracle.push(list(map(record_of, batch)))
         assert [row["id"] for row in by_id(run.batches[number])] == [row["id"] for row in batch]
         for row in run.batches[number]:
             found = tuple(None if row[name] is None else row[name].replace(tzinfo=UTC) for name in BOUNDS)
-            values = (*found, row["n"], row["share"], row["most"])
+            values = (*found, row["n"], row["share"], row["most"], row["near"] and sorted(row["near"]))
             if row["id"] not in windows:
-                assert values == (None,) * 5
+                assert values == (None,) * 6
                 continue
             start, end, ids = windows[row["id"]]
-            assert values == (EPOCH + start * TICK, EPOCH + end * TICK, len(ids), sum(ids) / len(ids), max(ids) + 1)
+            of_ids = (len(ids), sum(ids) / len(ids), max(ids) + 1, *oracle.framed[row["id"]])
+            assert values == (EPOCH + start * TICK, EPOCH + end * TICK, *of_ids)
     assert sum(known["late"] for known in run.counters("rows")) == oracle.late > 0
 
 
