@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,12 +19,13 @@ from ..harness.tables import Rows, assert_same
 GAP = wr.SessionWindows.with_gap("10 minutes")
 
 
-def sessions(data: DataFrame) -> DataFrame:
+def windowed(data: DataFrame, **options: Any) -> Any:
+    return wr.group_by(data, "user_id", time="ts", **options).windowed_by(GAP)
+
+
+def sessions(data: DataFrame) -> Any:
     """Sessions with two aggregates."""
-    result: DataFrame = (
-        wr.group_by(data, "user_id", time="ts").windowed_by(GAP).agg(n=wr.count(), spend=wr.sum("amount"))
-    )
-    return result
+    return windowed(data).agg(n=wr.count(), spend=wr.sum("amount"))
 
 
 def theirs(data: DataFrame) -> DataFrame:
@@ -48,7 +50,7 @@ def test_no_job_runs_before_an_action(spark: SparkSession, capsys: pytest.Captur
         result = sessions(data)
         _ = result.schema
         result.explain(mode="formatted")
-        wr.group_by(data, "user_id", time="ts").windowed_by(GAP).emit("update").observe(Observation("lazy")).count()
+        windowed(data).emit("update").observe(Observation("lazy")).count()
 
     assert jobs(spark, "planned", plan) == 0
     assert "MapInArrow" in capsys.readouterr().out
@@ -62,58 +64,19 @@ def test_the_plan_shuffles_once(spark: SparkSession) -> None:
     assert plan.count("Exchange hashpartitioning") - source.count("Exchange hashpartitioning") == 1
 
 
-def test_a_cached_result_stays_the_same(spark: SparkSession) -> None:
-    data = events(spark)
-    cached = sessions(data).cache()
-    try:
-        assert cached.count() == theirs(data).count()
-        assert_same(rows(cached, ["user_id"]), rows(theirs(data), ["user_id"]))
-    finally:
-        cached.unpersist()
-
-
-def test_a_cached_input_gives_the_same(spark: SparkSession) -> None:
+def test_a_result_is_cached_unioned_joined_and_filtered(spark: SparkSession) -> None:
     data = events(spark).cache()
+    mine, other = sessions(data).cache(), theirs(data)
     try:
-        assert_same(rows(sessions(data), ["user_id"]), rows(theirs(data), ["user_id"]))
+        assert mine.count() == other.count()
+        assert mine.union(mine).groupBy("user_id", "window").count().where("count != 2").count() == 0
+        joined = mine.alias("a").join(other.alias("b"), ["user_id", "window"])
+        assert joined.where("a.n = b.n").count() == other.count()
+        late = "n > 3 AND window.start > TIMESTAMP '2024-03-31 00:00:00'"
+        assert mine.where(late).select("user_id", "window.end").count() == other.where(late).count() > 0
     finally:
+        mine.unpersist()
         data.unpersist()
-
-
-def test_results_can_be_unioned_joined_and_filtered(spark: SparkSession) -> None:
-    data = events(spark)
-    mine, other = sessions(data), theirs(data)
-    assert mine.union(mine).groupBy("user_id", "window").count().where("count != 2").count() == 0
-    joined = mine.alias("a").join(other.alias("b"), ["user_id", "window"])
-    assert joined.where("a.n = b.n").count() == other.count()
-    large = mine.where("n > 3 AND window.start > TIMESTAMP '2024-03-31 00:00:00'").select("user_id", "window.end", "n")
-    assert large.count() == other.where("n > 3 AND window.start > TIMESTAMP '2024-03-31 00:00:00'").count() > 0
-
-
-def test_a_result_is_a_view_for_sql(spark: SparkSession) -> None:
-    data = events(spark)
-    sessions(data).createOrReplaceTempView("windrow_sessions")
-    try:
-        sql = (
-            "SELECT count(*) AS sessions, sum(n) AS events, max(unix_micros(window.end)) AS last FROM windrow_sessions"
-        )
-        [row] = spark.sql(sql).collect()
-        assert (row.sessions, row.events) == (theirs(data).count(), data.count())
-        assert row.last == data.agg(F.max(F.unix_micros("ts"))).collect()[0][0]
-    finally:
-        spark.catalog.dropTempView("windrow_sessions")
-
-
-def test_windows_of_windows(spark: SparkSession) -> None:
-    # the sessions of the starts of sessions: a result is an input again
-    data = events(spark)
-    starts = sessions(data).select("user_id", F.col("window.start").alias("ts"))
-    again = (
-        wr.group_by(starts, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).agg(n=wr.count())
-    )
-    expected_starts = theirs(data).select("user_id", F.col("window.start").alias("ts"))
-    expected = spark_sessions(expected_starts, ["user_id"], "1 hour", n=F.count("*"))
-    assert_same(rows(again, ["user_id"]), rows(expected, ["user_id"]))
 
 
 @pytest.fixture(scope="module")
@@ -122,27 +85,32 @@ def expected(spark: SparkSession) -> Rows:
     return rows(theirs(events(spark, rows=1_500, partitions=5)), ["user_id"])
 
 
-@pytest.mark.parametrize(
-    "conf",
-    [
-        {"spark.sql.adaptive.enabled": "false"},
-        {"spark.sql.adaptive.enabled": "true", "spark.sql.adaptive.coalescePartitions.enabled": "true"},
-        {"spark.sql.adaptive.enabled": "true", "spark.sql.adaptive.advisoryPartitionSizeInBytes": "1KB"},
-        {"spark.sql.shuffle.partitions": "1"},
-        {"spark.sql.shuffle.partitions": "13"},
-        {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"},
-        {"spark.sql.ansi.enabled": "false"},
-        {"spark.sql.execution.pyspark.udf.faulthandler.enabled": "true"},
-    ],
-    ids=lambda conf: ",".join(
-        f"{name.rsplit('.', 2)[-2]}.{name.rsplit('.', 1)[-1]}={value}" for name, value in conf.items()
-    ),
-)
+ADAPTIVE = "spark.sql.adaptive."
+SETTINGS: dict[str, dict[str, str]] = {
+    "small batches, many partitions": {
+        f"{ADAPTIVE}enabled": "false",
+        "spark.sql.shuffle.partitions": "13",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
+    },
+    "small partitions": {
+        f"{ADAPTIVE}enabled": "true",
+        f"{ADAPTIVE}coalescePartitions.enabled": "true",
+        f"{ADAPTIVE}advisoryPartitionSizeInBytes": "1KB",
+    },
+    "one partition": {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+    },
+}
+
+
+@pytest.mark.parametrize("conf", SETTINGS)
 def test_settings_of_spark_do_not_change_the_answer(
-    spark: SparkSession, set_conf: SetConf, conf: dict[str, str], expected: Rows
+    spark: SparkSession, set_conf: SetConf, conf: str, expected: Rows
 ) -> None:
     data = events(spark, rows=1_500, partitions=5)
-    for name, value in conf.items():
+    for name, value in SETTINGS[conf].items():
         set_conf(name, value)
     assert_same(rows(sessions(data), ["user_id"]), expected)
 
@@ -153,52 +121,41 @@ def test_an_observation_gets_the_counters(spark: SparkSession, kind: type) -> No
     data = data.withColumn("user_id", F.when(F.col("items") != 5, F.col("user_id")))
     data = data.withColumn("ts", F.when(F.col("items") != -5, F.col("ts")))
     observation = kind(f"sessions of {kind.__module__}")
-    result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).agg(n=wr.count())
+    result = windowed(data).observe(observation).agg(n=wr.count())
     assert result.columns == ["user_id", "window", "n"]
-    windows = len(result.collect())
+    found = rows(result, ["user_id"])
     null_keys = data.where("user_id IS NULL").count()
     null_times = data.where("user_id IS NOT NULL AND ts IS NULL").count()
     assert min(null_keys, null_times) > 0
-    got = observation.get
-    assert got["windows"] == windows
-    assert (got["null_keys"], got["null_times"]) == (null_keys, null_times)
-    assert got["records"] == 1_000
-    assert_same(
-        rows(result, ["user_id"]), rows(spark_sessions(data, ["user_id"], "10 minutes", n=F.count("*")), ["user_id"])
-    )
+    names = ("windows", "null_keys", "null_times", "records")
+    assert [observation.get[name] for name in names] == [len(found), null_keys, null_times, 1_000]
+    assert_same(found, rows(spark_sessions(data, ["user_id"], "10 minutes", n=F.count("*")), ["user_id"]))
 
 
 def test_an_observation_of_nothing_is_zero(spark: SparkSession) -> None:
     observation = Observation("nothing")
     data = events(spark, rows=10).where("1 = 0")
-    wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count().collect()
-    assert {name: observation.get[name] for name in ("records", "null_keys", "null_times", "windows")} == {
-        "records": 0,
-        "null_keys": 0,
-        "null_times": 0,
-        "windows": 0,
-    }
+    windowed(data).observe(observation).count().collect()
+    assert set(observation.get.values()) == {0}
 
 
-@pytest.mark.parametrize("action", ["count", "collect", "toPandas", "write"])
-def test_an_action_that_reads_the_whole_result_reports_all(spark: SparkSession, action: str, expected: Rows) -> None:
-    observation = Observation()
-    data = events(spark, rows=1_500, partitions=5)
-    result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count()
-    if action == "write":
-        result.write.format("noop").mode("overwrite").save()
+ACTIONS: dict[str, Callable[[DataFrame], Any]] = {
+    "collect": DataFrame.collect,
+    "write": lambda frame: frame.write.format("noop").mode("overwrite").save(),
+    "first": DataFrame.first,
+    "show": DataFrame.show,
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_reports_what_ran(spark: SparkSession, action: str, expected: Rows) -> None:
+    """All, unless it stops early."""
+    observation, data = Observation(), events(spark, rows=1_500, partitions=5)
+    ACTIONS[action](windowed(data).observe(observation).count())
+    if action in ("first", "show"):
+        assert 0 < observation.get["windows"] < len(expected)
     else:
-        getattr(result, action)()
-    assert (observation.get["records"], observation.get["windows"]) == (1_500, len(expected))
-
-
-@pytest.mark.parametrize("action", ["first", "isEmpty", "show"])
-def test_an_action_that_stops_early_reports_what_ran(spark: SparkSession, action: str, expected: Rows) -> None:
-    observation = Observation()
-    data = events(spark, rows=1_500, partitions=5)
-    result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count()
-    getattr(result, action)()
-    assert 0 < observation.get["windows"] < len(expected)
+        assert (observation.get["records"], observation.get["windows"]) == (1_500, len(expected))
 
 
 class GroupedFrame:
@@ -228,31 +185,29 @@ def test_keys_that_differ_in_case_only_can_be_observed(spark: SparkSession) -> N
 
 def test_ticks_are_no_data(spark: SparkSession) -> None:
     data = events(spark, rows=600).withColumn("tick", F.when(F.col("items") > 3, F.lit(True)))
-    grouped = wr.group_by(data, "user_id", time="ts", tick="tick").windowed_by(GAP)
     expected = spark_sessions(data.where("tick IS NULL"), ["user_id"], "10 minutes", n=F.count("*"))
-    assert_same(rows(grouped.agg(n=wr.count()), ["user_id"]), rows(expected, ["user_id"]))
+    assert_same(rows(windowed(data, tick="tick").agg(n=wr.count()), ["user_id"]), rows(expected, ["user_id"]))
 
 
 def test_update_mode_adds_op_and_nothing_else(spark: SparkSession) -> None:
     data = events(spark)
-    windowed = wr.group_by(data, "user_id", time="ts").windowed_by(GAP)
-    updates = windowed.emit("update").agg(n=wr.count(), spend=wr.sum("amount"))
+    updates = windowed(data).emit("update").agg(n=wr.count(), spend=wr.sum("amount"))
     assert updates.columns == ["user_id", "window", "n", "spend", "op"]
     assert {row.op for row in updates.select("op").distinct().collect()} == {"upsert"}
     assert_same(rows(updates, ["user_id"], skip=["op"]), rows(theirs(data), ["user_id"]))
-    assert windowed.emit("close").count().columns == ["user_id", "window", "count"]
 
 
-@pytest.mark.parametrize("name", ["user.id", "user id", "us`er", "größe", "用户", "SELECT", "a,b", "window_", "1st"])
-def test_columns_may_have_any_name(spark: SparkSession, name: str) -> None:
-    data = events(spark, rows=400).select(
-        F.col("user_id").alias(name), F.col("ts").alias(f"{name} t"), F.col("amount").alias(f"{name} x")
-    )
-    windowed = wr.group_by(data, name, time=f"{name} t").windowed_by(GAP)
-    result = windowed.agg(**{f"{name} sum": wr.sum(f"{name} x")})
-    assert result.columns == [name, "window", f"{name} sum"]
-    expected = spark_sessions(data, [name], "10 minutes", f"{name} t", **{f"{name} sum": F.sum(quoted(f"{name} x"))})
-    assert_same(rows(result, [name]), rows(expected, [name]))
+def test_columns_may_have_any_name(spark: SparkSession) -> None:
+    names = ["user.id", "user id", "us`er", "größe", "用户", "SELECT", "a,b", "window_", "1st"]
+    key, time = F.col("user_id"), F.col("ts").alias("the `t.")
+    columns = [column.alias(each) for name in names for each, column in ((name, key), (f"{name} x", F.col("amount")))]
+    data = events(spark, rows=400).select(time, *columns)
+    query = wr.group_by(data, names, time="the `t.").windowed_by(GAP)
+    result = query.agg(**{f"{name} sum": wr.sum(f"{name} x") for name in names})
+    assert result.columns == [*names, "window", *(f"{name} sum" for name in names)]
+    sums = {f"{name} sum": F.sum(quoted(f"{name} x")) for name in names}
+    expected = spark_sessions(data, names, "10 minutes", "the `t.", **sums)
+    assert_same(rows(result, names), rows(expected, names))
 
 
 def test_columns_that_are_not_asked_for_may_have_any_type(spark: SparkSession) -> None:
@@ -267,35 +222,29 @@ def test_integer_keys_without_nulls_and_with_nulls_have_one_type(spark: SparkSes
     assert_same(rows(sessions(with_null), ["user_id"]), rows(theirs(with_null), ["user_id"]))
 
 
-@pytest.mark.parametrize(
-    ("windows", "functions"), [(GAP, False), (wr.SlidingWindows.with_time_difference("10 minutes"), True)]
-)
-def test_a_flat_result_has_the_bounds_as_columns(spark: SparkSession, windows: Any, functions: bool) -> None:
-    data = events(spark, rows=300)
+@pytest.mark.parametrize("functions", [False, True])
+def test_a_flat_result_has_the_bounds_as_columns(spark: SparkSession, functions: bool) -> None:
+    data, seen = events(spark, rows=300).withColumnRenamed("user_id", "user.id `x`"), Observation("flat")
     spend = wr.reduce("amount", lambda one, other: one + other) if functions else wr.sum("amount")
-    seen = Observation("flat")
-    odd = data.withColumnRenamed("user_id", "user.id `x`")
-    windowed = wr.group_by(odd, "user.id `x`", time="ts").windowed_by(windows).observe(seen).emit("update")
-    flat = windowed.flat().agg(**{"a.b `c`": spend})
+    query = wr.group_by(data, "user.id `x`", time="ts").windowed_by(GAP).emit("update")
+    flat = query.flat().observe(seen).agg(**{"a.b `c`": spend})
     assert flat.columns == ["user.id `x`", "window_start", "window_end", "a.b `c`", "op"]
     assert [field.dataType for field in flat.schema][1:3] == [data.schema["ts"].dataType] * 2
-    nested = wr.group_by(data, "user_id", time="ts").windowed_by(windows).emit("update").agg(spend=spend)
-    wanted = nested.select("user_id", "window.start", "window.end", "spend", "op")
+    nested = query.agg(spend=spend).select(quoted("user.id `x`"), "window.start", "window.end", "spend", "op")
     got = sorted(map(tuple, flat.collect()), key=repr)
-    assert len(got) > 20
-    assert got == sorted(map(tuple, wanted.collect()), key=repr)
-    assert seen.get["windows"] == len(got)
+    assert seen.get["windows"] == len(got) > 20
+    assert got == sorted(map(tuple, nested.collect()), key=repr)
 
 
 def test_the_progress_and_the_batches_of_a_result_are_sparks_own(spark: SparkSession) -> None:
-    windowed = wr.group_by(events(spark, rows=10), "user_id", time="ts").windowed_by(GAP)
-    assert windowed.progress(False).count().columns == ["user_id", "window", "count"]
+    ours = windowed(events(spark, rows=10))
+    assert ours.progress(False).count().columns == ["user_id", "window", "count"]
     with pytest.raises(ValueError, match=r"show: got True; allowed: .*showConsoleProgress"):
-        windowed.progress()
+        ours.progress()
     with pytest.raises(TypeError, match=r"to_reader: got data that is not in this process; allowed: .*write"):
-        windowed.to_reader(n=wr.count())
+        ours.to_reader(n=wr.count())
     with pytest.raises(TypeError, match=r"result: got DataFrame.*allowed: a result of data in this process .*observe"):
-        wr.counters(windowed.count())
+        wr.counters(ours.count())
 
 
 def test_a_type_that_pyspark_cannot_read_is_refused_with_its_name(
