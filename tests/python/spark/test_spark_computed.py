@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
-from datetime import datetime
+import random
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,47 @@ from ..harness.spark_tables import table_of
 from ..harness.streams import applied, play
 from ..harness.tables import alike, assert_same, rows_of
 from ..scenes import utc
-from .test_stream_sessions import DDL, KINDS, SCHEMA, cut, events
 
+SCHEMA = pa.schema(
+    [
+        ("user", pa.string()),
+        ("ts", pa.timestamp("us", "UTC")),
+        ("amount", pa.float64()),
+        ("offset", pa.int64()),
+        ("pause", pa.duration("us")),
+    ]
+)
+DDL = "user string, ts timestamp, amount double, offset bigint, pause interval day to second"
+USERS = ["ann", "bob", "cem", "", None]
+
+
+def events(seed: int, count: int = 240, lag: float = 4) -> pa.Table:
+    """Events of a few users, some minutes out of order."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(count):
+        minutes = number / 2 - draw.uniform(0, lag)
+        pause = timedelta(minutes=draw.choice([1, 2, 3, 7]))
+        rows.append((draw.choice(USERS), utc(minutes), float(draw.randint(1, 99)), number, pause))
+    columns = zip(*rows, strict=True)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+    )
+
+
+def cut(table: pa.Table, seed: int) -> list[pa.Table]:
+    """A table in pieces, one of them empty."""
+    draw = random.Random(seed)
+    inner = [draw.randint(0, table.num_rows) for _ in range(2)]
+    bounds = sorted([0, table.num_rows, *inner, inner[0]])
+    return [table.slice(first, last - first) for first, last in itertools.pairwise(bounds)]
+
+
+KINDS = {
+    "sessions": wr.SessionWindows.with_gap("3 minutes", grace="5 minutes"),
+    "dynamic gaps": wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes"),
+    "sliding": wr.SlidingWindows.with_time_difference("3 minutes", grace="5 minutes"),
+}
 HIGH = pa.field("high", pa.bool_())
 
 

@@ -18,8 +18,8 @@ from windrow._spark.configure import SETTINGS
 
 from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import frame_of
-from ..harness.streams import Folder, Run, source, start
-from .test_stream_options import DDL, GAP, short, table, tick
+from ..harness.stream_scenes import DDL, GAP, short, table, tick, windowed
+from ..harness.streams import Folder, Run, play, source, start
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 VALIDATE = "spark.sql.execution.arrow.pyspark.validateSchema.enabled"
@@ -55,9 +55,8 @@ def refuse(fresh: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
     return lambda: monkeypatch.setattr(SparkSession, "conf", property(lambda session: refusing))
 
 
-def counted(data: DataFrame, **options: Any) -> DataFrame:
-    frame: DataFrame = wr.group_by(data, "user", time="ts", **options).windowed_by(GAP).shards(4).agg(n=wr.count())
-    return frame
+def counted(data: DataFrame, **options: Any) -> Any:
+    return windowed(data, **options).agg(n=wr.count())
 
 
 @pytest.mark.parametrize("refuses", [False, True])
@@ -68,7 +67,7 @@ def test_a_batch_needs_no_settings(fresh: SparkSession, refuse: Callable[[], Non
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         rows = [row.asDict(recursive=True) for row in counted(data).collect()]
-        wr.group_by(data, "user", time="ts").windowed_by(GAP).with_columns(n=wr.count()).collect()
+        windowed(data).with_columns(n=wr.count()).collect()
     assert short(rows) == [("ann", 0, 4, 2), ("bob", 20, 20, 1)]
     messages = [str(warning.message) for warning in warned if "maxBytesPerBatch" in str(warning.message)]
     has_limit = release.has_setting(fresh, "spark.sql.execution.arrow.maxBytesPerBatch")
@@ -123,10 +122,7 @@ def test_sparks_own_error_about_the_state_store_has_a_sentence_of_windrow(
 
 def answers(spark: SparkSession, folder: Path) -> dict[str, Callable[[], DataFrame]]:
     """Queries of each step that Spark runs, over a batch."""
-    rows = [("ann", 0, 1), ("ann", 3, 2), ("bob", 20, 3), (None, 21, 4)]
-    data = spark.createDataFrame(rows, "user string, minute int, amount int").selectExpr(
-        "user", "timestamp_seconds(minute * 60) AS ts", "amount"
-    )
+    data = frame_of(spark, table(("ann", 0, 1), ("ann", 3, 2), ("bob", 20, 3), (None, 21, 4)))
     data.write.parquet(f"{folder}/files")
     aggregates = {
         "n": wr.count(),
@@ -135,27 +131,25 @@ def answers(spark: SparkSession, folder: Path) -> dict[str, Callable[[], DataFra
         "half": wr.approx_percentile("amount", [0.5]),
     }
 
-    def windowed(given: Any = data) -> Any:
-        return wr.group_by(given, "user", time="ts").windowed_by(GAP)
+    def opened() -> Any:
+        return windowed(data).advance(None, to="2026-01-01 00:01", **aggregates).still_open
 
-    def opened() -> DataFrame:
-        frame: DataFrame = windowed().advance(None, to="1970-01-01 00:01", **aggregates).still_open
-        return frame
+    def scanned() -> Any:
+        return windowed(wr.scan_parquet(spark, f"{folder}/files"))
 
     return {
-        "agg": lambda: windowed().agg(**aggregates),
-        "count": lambda: windowed().count(),
-        "flat": lambda: windowed().flat().count(),
+        "agg": lambda: windowed(data).agg(**aggregates),
+        "flat": lambda: windowed(data).flat().count(),
         "two keys": lambda: wr.group_by(data, "user", "amount", time="ts").windowed_by(GAP).count(),
-        "functions": lambda: windowed().agg(most=wr.reduce("amount", max)),
-        "then": lambda: windowed().agg(half=wr.count() / 2),
-        "observed": lambda: windowed().observe(wr.Observation()).agg(**aggregates),
-        "left out": lambda: windowed().left_out("emit").agg(**aggregates),
-        "rows": lambda: windowed().with_columns(**aggregates),
-        "closed": lambda: windowed().advance(opened(), to="1970-01-01 12:00", **aggregates).closed,
+        "functions": lambda: windowed(data).agg(most=wr.reduce("amount", max)),
+        "then": lambda: windowed(data).agg(half=wr.count() / 2),
+        "observed": lambda: windowed(data).observe(wr.Observation()).agg(**aggregates),
+        "left out": lambda: windowed(data).left_out("emit").agg(**aggregates),
+        "rows": lambda: windowed(data).with_columns(**aggregates),
+        "closed": lambda: windowed(data).advance(opened(), to="2026-01-01 12:00", **aggregates).closed,
         "open": opened,
-        "scan": lambda: windowed(wr.scan_parquet(spark, f"{folder}/files")).agg(**aggregates),
-        "rows of a scan": lambda: windowed(wr.scan_parquet(spark, f"{folder}/files")).with_columns(**aggregates),
+        "scan": lambda: scanned().agg(**aggregates),
+        "rows of a scan": lambda: scanned().with_columns(**aggregates),
     }
 
 
@@ -182,11 +176,11 @@ def test_a_spark_that_checks_the_batches_of_python_runs_streams(
     spark: SparkSession, set_conf: SetConf, tmp_path: Path, rows: bool
 ) -> None:
     set_conf(VALIDATE, "true")
-    folder, run = Folder(tmp_path / "in"), Run()
-    for each in (table(("ann", 0), ("ann", 4)), tick(20)):
-        folder.add(each)
-    windowed = wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick").windowed_by(GAP).shards(2)
-    query = windowed.with_columns(n=wr.count()) if rows else windowed.agg(n=wr.count())
-    start(query, run, tmp_path / "checkpoint").awaitTermination()
+
+    def query(data: DataFrame) -> Any:
+        sessions = windowed(data, tick="tick")
+        return sessions.with_columns(n=wr.count()) if rows else sessions.agg(n=wr.count())
+
+    run = play(spark, tmp_path, [table(("ann", 0), ("ann", 4)), tick(20)], query, DDL)
     assert len(run.rows) == (2 if rows else 1)
     assert {row["n"] for row in run.rows} == {2}

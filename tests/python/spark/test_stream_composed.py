@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -11,16 +10,16 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..harness.stream_scenes import DDL, GAP, short, table, tick, windowed
 from ..harness.streams import Folder, Run, play, source, start
-from .test_stream_options import DDL, GAP, grouped, short, table, tick
 
 pytestmark = [pytest.mark.needs("streams"), pytest.mark.slow]
 
 
 def test_two_windowed_streams_in_one_query_have_counters_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
-        all_users = grouped(data, tick="tick").agg(n=wr.count())
-        large = grouped(data.where("amount > 1 OR tick"), tick="tick").observe("large").agg(n=wr.count())
+        all_users = windowed(data, tick="tick").agg(n=wr.count())
+        large = windowed(data.where("amount > 1 OR tick"), tick="tick").observe("large").agg(n=wr.count())
         return all_users.union(large)
 
     # ann    ─1──2──────▶ minutes   large: ─────2──────▶
@@ -39,7 +38,7 @@ def test_two_windowed_streams_in_one_query_have_counters_of_their_own(spark: Spa
 
 def test_windows_over_windows(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
-        visits = grouped(data, tick="tick").agg(n=wr.count())
+        visits = windowed(data, tick="tick").agg(n=wr.count())
         ends = visits.select("user", F.col("window.end").alias("ts"), "n")
         days = wr.SessionWindows.with_gap("1 hour", grace="0 seconds")
         return wr.group_by(ends, "user", time="ts").windowed_by(days).shards(2).agg(n=wr.sum("n"), visits=wr.count())
@@ -57,8 +56,8 @@ def test_windows_over_windows(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_two_windowed_streams_are_joined(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
-        left = grouped(data, tick="tick").agg(n=wr.count())
-        right = grouped(data, tick="tick").agg(total=wr.sum("amount"))
+        left = windowed(data, tick="tick").agg(n=wr.count())
+        right = windowed(data, tick="tick").agg(total=wr.sum("amount"))
         return left.join(right, ["user", "window"])
 
     run = play(spark, tmp_path, [table(("ann", 0, 3), ("ann", 4, 5)), tick(30)], query, DDL)
@@ -67,7 +66,7 @@ def test_two_windowed_streams_are_joined(spark: SparkSession, tmp_path: Path) ->
 
 def test_a_watermark_before_windrow_drops_nothing_by_itself(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
-        return grouped(data.withWatermark("ts", "1 minute")).emit("update").agg(n=wr.count())
+        return windowed(data.withWatermark("ts", "1 minute")).emit("update").agg(n=wr.count())
 
     # The watermark is 59 when the others arrive. 54 is in time: its window closes at 54 + 5 + 1. That of 40 has closed.
     tables = [table(("ann", 0), ("bob", 60)), table(("bob", 54)), table(("bob", 40))]
@@ -79,7 +78,7 @@ def test_a_watermark_before_windrow_drops_nothing_by_itself(spark: SparkSession,
 def test_duplicates_are_dropped_before_windrow(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
         once = data.withWatermark("ts", "2 minutes").dropDuplicatesWithinWatermark(["user", "amount"])
-        return grouped(once).agg(n=wr.count())
+        return windowed(once).agg(n=wr.count())
 
     # The second 1 of ann is a duplicate. 20 moves the watermark to 18. Spark drops 17, which windrow would take.
     tables = [
@@ -112,23 +111,5 @@ def test_joined_streams_are_windowed(spark: SparkSession, tmp_path: Path) -> Non
 
 def test_a_watermark_is_no_time_of_the_result(spark: SparkSession, tmp_path: Path) -> None:
     stream = source(spark, Folder(tmp_path / "none"), DDL).withWatermark("ts", "1 minute")
-    for result in (grouped(stream).agg(last=wr.max("ts")), grouped(stream).with_columns(n=wr.count())):
+    for result in (windowed(stream).agg(last=wr.max("ts")), windowed(stream).with_columns(n=wr.count())):
         assert all("spark.watermarkDelayMs" not in field.metadata for field in result.schema.fields)
-
-
-@pytest.mark.parametrize(
-    ("progress", "expected"),
-    [
-        ({"runId": "a"}, {}),
-        ({"runId": "a", "observedMetrics": {}}, {}),
-        ({"runId": "a", "observedMetrics": {"other": {"rows": 1}}}, {}),
-    ],
-)
-def test_a_progress_without_counters_has_none(progress: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert wr.counters(progress) == wr.counters(progress, "windrow") == expected
-
-
-def test_counters_of_the_json_of_a_progress() -> None:
-    row = dict.fromkeys(("records", "late", "windows_open", "state_bytes"), 1) | {"stream_time": None}
-    progress = {"runId": "a", "observedMetrics": {"windrow_7": row, "other": {"rows": 2}}}
-    assert wr.counters(progress) == wr.counters(progress, "windrow_7") == row

@@ -6,32 +6,32 @@ import re
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow as wr
 
+from ..harness.stream_scenes import DDL, windowed
 from ..harness.streams import Folder, source
 
 pytestmark = pytest.mark.needs("streams")
 
 
-def grouped(data: DataFrame) -> Any:
-    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
-    return wr.group_by(data, "user", time="ts").windowed_by(windows).shards(4)
-
-
-def test_far_more_partitions_than_shards_give_one_warning_a_query(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture
+def stream(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    """Of a session of its own."""
     fresh = spark.newSession()
     wr.configure(fresh)
-    stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
+    return source(fresh, Folder(tmp_path / "none"), DDL)
+
+
+def test_far_more_partitions_than_shards_give_one_warning_a_query(stream: DataFrame) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for partitions in (12, 13, 200):
-            fresh.conf.set("spark.sql.shuffle.partitions", partitions)
-            grouped(stream).shards(3).count()
+            stream.sparkSession.conf.set("spark.sql.shuffle.partitions", partitions)
+            windowed(stream).shards(3).count()
     assert [warning.filename for warning in caught] == [__file__] * 2
     for warning, partitions in zip(caught, (13, 200), strict=True):
         assert issubclass(warning.category, UserWarning)
@@ -50,20 +50,17 @@ def test_far_more_partitions_than_shards_give_one_warning_a_query(spark: SparkSe
     ],
 )
 def test_a_driver_without_the_workers_python_gives_one_warning(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str | None
+    stream: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str | None
 ) -> None:
     python = tmp_path / "python9"
     if script is not None:
         python.write_text(f"#!/bin/sh\n{script}\n")
         python.chmod(0o755)
-    fresh = spark.newSession()
-    wr.configure(fresh)
-    stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    monkeypatch.setattr(stream.sparkSession.sparkContext, "pythonExec", str(python))
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         for _ in range(2):
-            grouped(stream).count()
+            windowed(stream).count()
     assert len(warned) == (message is not None)
     for warning in warned:
         assert re.search(f"{message}.*PYSPARK_PYTHON .now '{python}'.*{sys.executable}", str(warning.message))
