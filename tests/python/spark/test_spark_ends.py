@@ -1,8 +1,7 @@
-"""Records that last until an end, over Spark: batches, streams with restarts, daily jobs, scans, refusals."""
+"""Records that last until an end, over Spark: batches, scans, refusals. The book of cases has them on streams."""
 
 from __future__ import annotations
 
-import itertools
 import random
 import warnings
 from datetime import UTC, datetime, timedelta
@@ -10,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
 
 import windrow as wr
 
 from ..harness.spark_tables import frame_of, table_of
-from ..harness.streams import Folder, play, source
+from ..harness.streams import Folder, source
 from ..harness.tables import Call, Rows, assert_windows, rows_of
 from ..oracle.records import Record
 from ..oracle.sessions import lasting_sessions
@@ -30,8 +30,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "late": Call("max", ("id",))}
 BUILT = {name: each.build(wr) for name, each in AGGREGATES.items()}
 MINUTE = 60 * 10**6
-LONGEST = 45
-"""The longest call, in minutes."""
+GAP = wr.SessionWindows.with_gap("5 minutes")
 
 
 def calls(seed: int, count: int = 200) -> pa.Table:
@@ -39,15 +38,10 @@ def calls(seed: int, count: int = 200) -> pa.Table:
     draw, rows = random.Random(seed), []
     for number in range(count):
         started = START + timedelta(minutes=draw.randint(0, 400), microseconds=number)
-        length = draw.choice([0, 0, 1, 5, 20, draw.randint(0, LONGEST), None, -3])
+        length = draw.choice([0, 0, 1, 5, 20, draw.randint(0, 45), None, -3])
         stopped = None if length is None else started + timedelta(minutes=length)
         rows.append((draw.choice(["ann", "bob", "cem", "", None]), started, stopped, number))
-    columns = zip(*rows, strict=True)
-    return pa.table([pa.array(each, field.type) for each, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
-
-
-def windows(**options: Any) -> wr.SessionWindows:
-    return wr.SessionWindows.with_gap("5 minutes", **options)
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
 
 
 def grouped(data: Any, end: Any = "stopped") -> Any:
@@ -81,15 +75,15 @@ def joined(held: list[int], row: Any) -> list[int]:
 def test_oracle_a_batch_and_its_counters(spark: SparkSession) -> None:
     table, observation = calls(1), Observation("ends")
     data = frame_of(spark, table).repartition(3)
-    got = rows_of(utc(grouped(data).windowed_by(windows()).observe(observation).agg(**BUILT)), ["user"])
+    got = rows_of(utc(grouped(data).windowed_by(GAP).observe(observation).agg(**BUILT)), ["user"])
     check(got, table)
     rows = table.to_pylist()
     bad = sum(row["user"] is not None and (row["stopped"] is None or row["stopped"] < row["started"]) for row in rows)
     assert observation.get["bad_ends"] == bad > 20
     ids: Any = wr.aggregate(list, joined, lambda one, other: one + other, schema="array<bigint>", columns=["id"])
-    folded = rows_of(utc(grouped(data).windowed_by(windows()).agg(n=wr.count(), ids=ids, late=wr.max("id"))), ["user"])
+    folded = rows_of(utc(grouped(data).windowed_by(GAP).agg(n=wr.count(), ids=ids, late=wr.max("id"))), ["user"])
     check(folded, table)
-    each = table_of(grouped(data).windowed_by(windows()).with_columns(n=wr.count())).to_pylist()
+    each = table_of(grouped(data).windowed_by(GAP).with_columns(n=wr.count())).to_pylist()
     assert len(each) == len(rows)
     in_none = [row for row in each if row["window"] is None]
     assert len(in_none) == bad + sum(row["user"] is None for row in rows)
@@ -97,53 +91,33 @@ def test_oracle_a_batch_and_its_counters(spark: SparkSession) -> None:
 
 def test_a_call_that_still_runs_and_a_cogroup_with_points(spark: SparkSession) -> None:
     table = calls(2, 80)
-    ended = table.set_column(
-        2,
-        "stopped",
-        [[s if s else b for s, b in zip(table["stopped"].to_pylist(), table["started"].to_pylist(), strict=True)]],
-    )
+    ended = table.set_column(2, "stopped", pc.coalesce(table["stopped"], table["started"]))
     data = frame_of(spark, table)
-    got = rows_of(utc(grouped(data, F.coalesce("stopped", "started")).windowed_by(windows()).agg(**BUILT)), ["user"])
-    check(got, ended.cast(SCHEMA))
+    got = rows_of(utc(grouped(data, F.coalesce("stopped", "started")).windowed_by(GAP).agg(**BUILT)), ["user"])
+    check(got, ended)
+
+    def both(calls: Any, points: Any) -> Any:
+        inputs = {"calls": grouped(calls), "points": wr.group_by(points, "user", time="at")}
+        return wr.cogroup(**inputs).windowed_by(GAP).agg(n=wr.count(), calls=wr.count("calls.*"))
+
     points = data.select("user", F.col("started").alias("at"), "id")
-    inputs = {"calls": grouped(data), "points": wr.group_by(points, "user", time="at")}
-    counted = {"n": wr.count(), "calls": wr.count("calls.*")}
-    of_spark = rows_of(utc(wr.cogroup(**inputs).windowed_by(windows()).agg(**counted)), ["user"])
-    local = {
-        "calls": grouped(table),
-        "points": wr.group_by(
-            table.select(["user", "started", "id"]).rename_columns({"started": "at"}), "user", time="at"
-        ),
-    }
+    of_table = table.drop_columns("stopped").rename_columns({"started": "at"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wr.LeftOut)
-        assert of_spark == rows_of(wr.cogroup(**local).windowed_by(windows()).agg(**counted), ["user"])
-
-
-def test_days_by_start_give_the_windows_of_the_history(spark: SparkSession) -> None:
-    table = calls(3)
-    opened, found = None, list[Any]()
-    bounds = [START + timedelta(minutes=minutes) for minutes in (0, 100, 101, 300, 600)]
-    for start, to in itertools.pairwise(bounds):
-        rows = [row for row in table.to_pylist() if start <= row["started"] < to]
-        day = frame_of(spark, pa.Table.from_pylist(rows, SCHEMA))
-        run = grouped(day).windowed_by(windows()).advance(opened, to=to, **BUILT)
-        opened = frame_of(spark, table_of(run.still_open))
-        found.append(utc(run.closed))
-    check(rows_of(pa.concat_tables(found), ["user"]), table)
+        here = rows_of(both(table, of_table), ["user"])
+    assert rows_of(utc(both(data, points)), ["user"]) == here
 
 
 def test_an_end_of_another_type_names_the_cast_and_it_works(spark: SparkSession) -> None:
     data = frame_of(spark, calls(4, 30))
     local = data.withColumn("stopped", F.col("stopped").cast("timestamp_ntz"))
-    with pytest.raises(
-        TypeError, match="end: column 'stopped' has type .*; allowed: .* the type of the time column"
-    ) as raised:
+    said = "end: column 'stopped' has type .*; allowed: .* the type of the time column"
+    with pytest.raises(TypeError, match=said) as raised:
         grouped(local)
     cast = eval(str(raised.value).rpartition(": ")[2], {"F": F})
-    assert sorted(table_of(grouped(local, cast).windowed_by(windows()).count())["count"].to_pylist()) == sorted(
-        table_of(grouped(data).windowed_by(windows()).count())["count"].to_pylist()
-    )
+    windows = (grouped(local, cast).windowed_by(GAP).count(), grouped(data).windowed_by(GAP).count())
+    one, other = (sorted(row["count"] for row in each.collect()) for each in windows)
+    assert one == other
     with pytest.raises(TypeError, match="end: column 'id' has type int64; allowed: a timestamp"):
         grouped(data, "id")
 
@@ -152,7 +126,7 @@ def test_a_bad_end_fails_the_job_by_key_and_time_where_that_was_asked(spark: Spa
     data = frame_of(spark, calls(5, 30)).where("user = 'ann'").withColumn("stopped", F.lit(START).cast("timestamp"))
     strict = wr.group_by(data, "user", time="started", end="stopped", invalid_end="error")
     with pytest.raises(Exception, match="the end of key ann at 2026-01-01.* is null or before that time"):
-        strict.windowed_by(windows()).count().collect()
+        strict.windowed_by(GAP).count().collect()
 
 
 def test_a_scan_reads_the_ends_and_no_other_column(spark: SparkSession, tmp_path: Path) -> None:
@@ -160,43 +134,12 @@ def test_a_scan_reads_the_ends_and_no_other_column(spark: SparkSession, tmp_path
     pq.write_table(table.append_column("note", pa.array(["x"] * 60)), tmp_path / "a.parquet")
     pq.write_table(table.append_column("note", pa.array(range(60))), tmp_path / "b.parquet")
     twice = pa.concat_tables([table, table])
-    expected = grouped(frame_of(spark, twice)).windowed_by(windows()).count()
+    expected = grouped(frame_of(spark, twice)).windowed_by(GAP).count()
     scanned = wr.scan_parquet(spark, str(tmp_path))
-    got = grouped(scanned).windowed_by(windows()).count()
+    got = grouped(scanned).windowed_by(GAP).count()
     assert rows_of(utc(got), ["user"]) == rows_of(utc(expected), ["user"])
     with pytest.raises(Exception, match="column 'note' has type int64 in this file"):
-        grouped(scanned).windowed_by(windows()).agg(note=wr.last("note")).collect()
-
-
-@pytest.mark.needs("streams")
-def test_oracle_a_stream_with_restarts_and_enough_grace_gives_the_batch(spark: SparkSession, tmp_path: Path) -> None:
-    table = calls(7)
-    by_end = sorted(table.to_pylist(), key=lambda row: row["stopped"] or row["started"])
-    last = {"user": "zed", "started": START + timedelta(days=2), "stopped": START + timedelta(days=2), "id": -1}
-    by_end += [last]
-    pieces = [pa.Table.from_pylist(by_end[first : first + 50], SCHEMA) for first in range(0, len(by_end), 50)]
-
-    def query(data: DataFrame) -> DataFrame:
-        made: DataFrame = grouped(data).windowed_by(windows(grace="50 minutes")).shards(3).agg(**BUILT)
-        return made
-
-    run = play(spark, tmp_path, pieces[:2], query, DDL)
-    run = play(spark, tmp_path, pieces[2:3], query, DDL, run=run)
-    run = play(spark, tmp_path, pieces[3:], query, DDL, run=run)
-    bounds = pa.struct([("start", KIND), ("end", KIND)])
-    kinds = pa.schema(
-        {"user": pa.string(), "window": bounds, "n": pa.int64(), "ids": pa.list_(pa.int64()), "late": pa.int64()}
-    )
-    rows = [
-        {
-            **row,
-            "window": {name: at.replace(tzinfo=UTC) if at.tzinfo is None else at for name, at in row["window"].items()},
-        }
-        for row in run.rows
-    ]
-    check(rows_of(pa.Table.from_pylist(rows, kinds), ["user"]), table)
-    assert (run.total("late"), run.total("behind")) == (0, 0)
-    assert run.total("bad_ends") > 20
+        grouped(scanned).windowed_by(GAP).agg(note=wr.last("note")).collect()
 
 
 @pytest.mark.needs("streams")
@@ -205,8 +148,8 @@ def test_a_stream_without_a_grace_warns_that_records_come_when_they_have_ended(
 ) -> None:
     stream = source(spark, Folder(tmp_path / "none"), DDL)
     with pytest.warns(UserWarning, match="end= with a grace of '0 seconds'") as warned:
-        grouped(stream).windowed_by(windows(grace="0 seconds")).shards(4).count()
+        grouped(stream).windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")).shards(4).count()
     assert [each.filename for each in warned] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        grouped(stream).windowed_by(windows(grace="1 minute")).shards(4).count()
+        grouped(stream).windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute")).shards(4).count()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 import threading
 import time
 from collections.abc import Callable
@@ -21,18 +20,16 @@ from pyspark.sql import functions as F
 import windrow as wr
 from windrow.kafka import with_ticks
 
+from ..harness.control_messages import CASES, END_OF_9999, NINE, OWN_TIME, body, control, poc
 from ..harness.spark_tables import frame_of, table_of
 from ..harness.streams import Folder, Run, play, source
 from ..scenes import EPOCH
 
-NINE = 1_767_258_000_000  # 2026-01-01 09:00
-END_OF_9999 = 253_402_300_799_999
 DEADLINE = 90  # seconds
 DDL = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
 )
-HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 KAFKA = pa.schema(
     [
         ("key", pa.binary()),
@@ -42,67 +39,15 @@ KAFKA = pa.schema(
         ("offset", pa.int64()),
         ("timestamp", pa.timestamp("us", "UTC")),
         ("timestampType", pa.int32()),
-        ("headers", HEADERS),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
     ]
 )
 
 
-def body(time: int = NINE, version: int = 1) -> bytes:
-    """The value of the header, by the letter of the page."""
-    return struct.pack(">BQQ", version, time, 3) + bytes(range(16))
-
-
-def control(time: int = NINE, **given: Any) -> dict[str, Any]:
-    return {"headers": [("windrow.progress", body(time, **given))]}
-
-
-def poc(text: bytes | None) -> dict[str, Any]:
-    return {"headers": [("control", text)]}
-
-
-CASES: dict[str, tuple[dict[str, Any], bool, int | None]] = {
-    # what a row has, whether it is a tick, and its time; data has the row's own
-    "data": ({"key": b"k", "value": b"v"}, False, 7),
-    "data without headers": ({"value": b"v", "headers": []}, False, 7),
-    "a tombstone": ({"key": b"k"}, False, 7),
-    "neither key nor value": ({}, False, 7),
-    "another header": ({"headers": [("x", b"1"), ("Windrow.progress", body())]}, False, 7),
-    "ours": (control(), True, NINE),
-    "ours with a key": ({"key": b"progress"} | control(), True, NINE),
-    "ours at 0": (control(0), True, 0),
-    "ours at the end of 9999": (control(END_OF_9999), True, END_OF_9999),
-    "ours after it": (control(END_OF_9999 + 1), True, None),
-    "ours beyond 48 bits": (control(2**48 + NINE), True, None),
-    "ours beyond 63 bits": (control(2**63 + NINE), True, None),
-    "ours below zero": (control(2**64 - 1), True, None),
-    "version 0": (control(version=0), True, None),
-    "version 2": (control(version=2), True, None),
-    "too short": ({"headers": [("windrow.progress", body()[:-1])]}, True, None),
-    "too long": ({"headers": [("windrow.progress", body() + b"\0")]}, True, None),
-    "empty": ({"headers": [("windrow.progress", b"")]}, True, None),
-    "null": ({"headers": [("windrow.progress", None)]}, True, None),
-    "twice": ({"headers": [("windrow.progress", body())] * 2}, True, None),
-    "ours among others": ({"headers": [("a", b"b"), ("windrow.progress", body(5)), ("control", b"6")]}, True, 5),
-    "ours that is damaged beside the other": ({"headers": [("windrow.progress", b""), ("control", b"6")]}, True, None),
-    "data with a copied header": ({"value": b"v"} | control(), False, 7),
-    "data with an empty value": ({"value": b""} | control(), False, 7),
-    "theirs": (poc(b"1767258000000"), True, NINE),
-    "theirs with a key": ({"key": b"k"} | poc(b"5"), False, 7),
-    "theirs with a value": ({"value": b"v"} | poc(b"5"), False, 7),
-    "theirs at the end of 9999": (poc(b"%d" % END_OF_9999), True, END_OF_9999),
-    "theirs after it": (poc(b"%d" % (END_OF_9999 + 1)), True, None),
-    "theirs twice": ({"headers": [("control", b"5"), ("control", b"5")]}, True, None),
-    **{
-        f"theirs as {text!r}": (poc(text), True, None)
-        for text in (b"", b"-1", b"+1", b"1.5", b" 1", b"1\n", b"1e3", b"0x1", b"9" * 16, b"\xd9\xa1", b"\xff", None)
-    },
-    "theirs with leading zeros": (poc(b"000000000000005"), True, 5),
-}
-
-
 def kafka(rows: list[dict[str, Any]]) -> pa.Table:
     """Rows of a Kafka source; what a row does not say is null, but place and time."""
-    defaults = {"topic": "events", "partition": 0, "timestamp": EPOCH + timedelta(milliseconds=7), "timestampType": 0}
+    own = EPOCH + timedelta(milliseconds=OWN_TIME)
+    defaults = {"topic": "events", "partition": 0, "timestamp": own, "timestampType": 0}
     full = [{"offset": number} | defaults | row for number, row in enumerate(rows)]
     for row in full:
         if row.get("headers") is not None:
@@ -110,14 +55,11 @@ def kafka(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(full, KAFKA)
 
 
-def milliseconds(moment: datetime | None) -> float | None:
-    return None if moment is None else (moment - EPOCH) / timedelta(milliseconds=1)
-
-
-def tick_times(spark: SparkSession, rows: list[dict[str, Any]], **given: Any) -> list[tuple[bool, float | None]]:
+def tick_times(spark: SparkSession, rows: list[dict[str, Any]]) -> list[tuple[bool, float | None]]:
     """Whether each row is a tick, and its time in milliseconds."""
-    found = with_ticks(frame_of(spark, kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
-    return [(row["tick"], milliseconds(row["event_time"])) for row in table_of(found).to_pylist()]
+    ticks = with_ticks(frame_of(spark, kafka(rows))).orderBy("offset")
+    found = table_of(ticks.selectExpr("tick", "unix_millis(event_time) AS at"))
+    return [(row["tick"], row["at"]) for row in found.to_pylist()]
 
 
 def test_rows_are_ticks_or_data_and_have_their_time(spark: SparkSession) -> None:
@@ -128,7 +70,7 @@ def test_rows_are_ticks_or_data_and_have_their_time(spark: SparkSession) -> None
 def oracle(row: dict[str, Any]) -> tuple[bool, int | None]:
     """What a row is, in plain Python."""
     if row.get("value") is not None:
-        return False, 7
+        return False, OWN_TIME
     headers = row["headers"] or []
     ours = [value for name, value in headers if name == "windrow.progress"]
     theirs = [value for name, value in headers if name == "control"]
@@ -139,7 +81,7 @@ def oracle(row: dict[str, Any]) -> tuple[bool, int | None]:
         good = len(theirs) == 1 and theirs[0] is not None and re.fullmatch(rb"[0-9]{1,15}", theirs[0]) is not None
         at = int(theirs[0]) if good else None
     else:
-        return False, 7
+        return False, OWN_TIME
     return True, at if at is not None and at <= END_OF_9999 else None
 
 
@@ -189,52 +131,61 @@ def test_the_time_of_data_may_stand_in_another_column(spark: SparkSession) -> No
     assert [row.event_time for row in found.collect()] == wanted
 
 
-WRONG: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, Any], type[Exception], str]] = {
+WRONG: dict[str, tuple[Callable[[DataFrame], Any], type[Exception], str]] = {
     "no headers": (
-        lambda frame: frame.drop("headers"),
-        {},
+        lambda frame: with_ticks(frame.drop("headers")),
         ValueError,
         r"frame: got a DataFrame without the column 'headers', which has 'key', .*'includeHeaders', 'true'",
     ),
-    "no value": (lambda frame: frame.drop("value"), {}, ValueError, r"frame: got 'value'; allowed: a column of the"),
-    "no key": (lambda frame: frame.drop("key"), {}, ValueError, r"frame: got 'key'; allowed: a column of the data"),
-    "no time": (lambda frame: frame, {"time": "timestam"}, ValueError, r"got 'timestam'; .*did you mean 'timestamp'"),
-    "no name": (lambda frame: frame, {"time": 5}, TypeError, r"time: got 5, an int; allowed: the name of a column"),
-    "no timestamp": (lambda frame: frame, {"time": "offset"}, TypeError, r"column 'offset' has type bigint; allowed"),
+    "no value": (lambda frame: with_ticks(frame.drop("value")), ValueError, "frame: got 'value'; allowed: a column of"),
+    "no key": (lambda frame: with_ticks(frame.drop("key")), ValueError, "frame: got 'key'; allowed: a column of the"),
+    "no time": (lambda frame: with_ticks(frame, time="timestam"), ValueError, "'timestam'; .*did you mean 'timestamp'"),
+    "no name": (
+        lambda frame: with_ticks(frame, time=5),  # type: ignore[arg-type]
+        TypeError,
+        "time: got 5, an int; allowed: the name of a column",
+    ),
+    "no timestamp": (
+        lambda frame: with_ticks(frame, time="offset"),
+        TypeError,
+        "column 'offset' has type bigint; allowed",
+    ),
     "a tick": (
-        lambda frame: frame.withColumn("Tick", F.lit(1)),
-        {},
+        lambda frame: with_ticks(frame.withColumn("Tick", F.lit(1))),
         ValueError,
         "frame: got a DataFrame with a column 'Tick'; allowed: one without it: rename that",
     ),
-    "a time": (lambda frame: with_ticks(frame).drop("tick"), {}, ValueError, r"with a column 'event_time'; allowed"),
+    "a time": (
+        lambda frame: with_ticks(with_ticks(frame).drop("tick")),
+        ValueError,
+        "with a column 'event_time'; allowed",
+    ),
     "headers of text": (
-        lambda frame: frame.withColumn("headers", F.lit("x")),
-        {},
+        lambda frame: with_ticks(frame.withColumn("headers", F.lit("x"))),
         TypeError,
         r"frame: column 'headers' has type string; allowed: array<struct<key:string,value:binary>>",
     ),
-    "two keys": (lambda frame: frame.select("*", F.lit(1).alias("KEY")), {}, ValueError, r"got 'key'; allowed: a name"),
+    "two keys": (
+        lambda frame: with_ticks(frame.select("*", F.lit(1).alias("KEY"))),
+        ValueError,
+        "got 'key'; allowed: a name",
+    ),
+    **{
+        f"{type(wrong).__name__} as a frame": (
+            lambda frame, wrong=wrong: with_ticks(wrong),
+            TypeError,
+            "frame: got .*; allowed: a DataFrame of Spark's Kafka source",
+        )
+        for wrong in (None, "events", pa.table({"headers": [1]}))
+    },
 }
 
 
-@pytest.mark.parametrize(("change", "given", "error", "message"), WRONG.values(), ids=WRONG)
-def test_a_frame_that_is_none_of_a_kafka_source_is_named(
-    spark: SparkSession,
-    change: Callable[[DataFrame], DataFrame],
-    given: dict[str, Any],
-    error: type[Exception],
-    message: str,
-) -> None:
-    frame = change(frame_of(spark, kafka([{}])))
+@pytest.mark.parametrize("case", WRONG)
+def test_a_frame_that_is_none_of_a_kafka_source_is_named(spark: SparkSession, case: str) -> None:
+    call, error, message = WRONG[case]
     with pytest.raises(error, match=message):
-        with_ticks(frame, **given)
-
-
-@pytest.mark.parametrize("frame", [None, "events", pa.table({"headers": [1]})])
-def test_what_is_no_frame_of_spark_is_named(frame: Any) -> None:
-    with pytest.raises(TypeError, match="frame: got .*; allowed: a DataFrame of Spark's Kafka source"):
-        with_ticks(frame)
+        call(frame_of(spark, kafka([{}])))
 
 
 def record(partition: int, user: str, minutes: float) -> dict[str, Any]:
@@ -288,6 +239,7 @@ def test_with_an_order_a_control_message_counts_at_its_position(
 
 
 def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
+    defaults: dict[str, Any] = {"spark": spark, "every": "1 second", "delay": "0 seconds"}
     for given, error, message in (
         ({"every": "1500 milliseconds"}, ValueError, "every: got '1500 milliseconds'; allowed: whole seconds"),
         ({"every": "0 seconds"}, ValueError, "every: got '0 seconds'; allowed: a duration longer than zero"),
@@ -295,17 +247,11 @@ def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
         ({"delay": "-1 seconds"}, ValueError, "delay: got '-1 seconds'; allowed: a duration of zero or more"),
         ({"time": 5}, TypeError, "time: got 5, an int; allowed: the name of a column"),
         ({"tick": "TIME"}, ValueError, "tick: got 'TIME'; allowed: a name other than that of the time"),
+        ({"spark": 5}, TypeError, "spark: got 5, an int; allowed"),
+        ({"spark": type(spark)}, TypeError, "spark: got .*, a class; allowed"),
     ):
-        defaults: dict[str, Any] = {"every": "1 second", "delay": "0 seconds"}
         with pytest.raises(error, match=message):
-            wr.ticks(spark, **(defaults | given))
-    wrongs: list[tuple[Any, str]] = [
-        (5, "spark: got 5, an int; allowed"),
-        (type(spark), "spark: got .*, a class; allowed"),
-    ]
-    for wrong, message in wrongs:
-        with pytest.raises(TypeError, match=message):
-            wr.ticks(wrong, every="1 second", delay="0 seconds")
+            wr.ticks(**(defaults | given))
 
 
 class SinkError(Exception):
@@ -382,11 +328,8 @@ def test_ticks_by_the_wall_clock_close_what_a_quiet_stream_leaves_open(spark: Sp
     finally:
         query.stop()
     (row,) = run.rows
-    assert (row["user"], row["n"], row["window"]["end"]) == (
-        "ann",
-        2,
-        (now - timedelta(seconds=2)).replace(tzinfo=None),
-    )
+    end = (now - timedelta(seconds=2)).replace(tzinfo=None)
+    assert (row["user"], row["n"], row["window"]["end"]) == ("ann", 2, end)
     run.progress += query.recentProgress
     assert run.total("ticks") >= 1
     assert run.total("late") == 0
