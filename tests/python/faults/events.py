@@ -7,19 +7,9 @@ from datetime import timedelta
 
 import pyarrow as pa
 
+from ..harness.stream_scenes import batch
 from ..scenes import utc
 
-SCHEMA = pa.schema(
-    [
-        ("user", pa.string()),
-        ("ts", pa.timestamp("us", "UTC")),
-        ("amount", pa.int64()),
-        ("pause", pa.duration("us")),
-        ("part", pa.int32()),
-        ("offset", pa.int64()),
-        ("tick", pa.bool_()),
-    ]
-)
 USERS = ["ann", "bob", "cem", "dag", "eva", "", None]
 BEHIND = 3
 """How many minutes the second source is behind the first one."""
@@ -50,4 +40,4 @@ def events(seed: int, files: int, rows: int) -> list[pa.Table]:
     pieces = [found[first:last] for first, last in zip([0, *inner], [*inner, len(found)], strict=True)]
     end = utc(files * rows)
     pieces.append([{"ts": end, "tick": True, "part": part, "offset": offsets[part]} for part in (0, 1)])
-    return [pa.Table.from_pylist(piece, SCHEMA) for piece in pieces]
+    return list(map(batch, pieces))

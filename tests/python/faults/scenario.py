@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from ..harness.stream_scenes import SCHEMA
 from ..harness.streams import Folder, Run
 from . import job
 from .checkpoint import Checkpoint, Rows
 from .driver import Driver, Fault
-from .events import SCHEMA
 
 IN_ORDER = {"every_record", "python"}
 """The queries of which no answer depends on the cut into micro-batches (rules 1.3)."""

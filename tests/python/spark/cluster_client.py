@@ -1,6 +1,6 @@
-"""A driver of some cluster, or a client of Spark Connect: one batch query and one streaming query over the same files.
+"""A driver of some cluster: one batch query and one streaming query over the same files.
 
-    python cluster_client.py MASTER FOLDER      MASTER: local-cluster[2,1,1024], spark://127.0.0.1:7077, sc://127.0.0.1:15002
+    python cluster_client.py MASTER FOLDER      MASTER: local-cluster[2,1,1024], spark://127.0.0.1:7077
 
 Prints one line of JSON: the rows of both queries. A script of its own, since a process is of one Spark.
 """
@@ -63,21 +63,18 @@ def main(master: str, place: Path) -> None:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
-    if master.startswith("sc://"):
-        spark = builder.remote(master).getOrCreate()
-    else:
-        settings = {
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.ui.enabled": "false",
-            "spark.executor.memory": "1g",
-            "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.session.timeZone": "UTC",
-        }
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        spark = builder.master(master).getOrCreate()
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.executor.memory": "1g",
+        "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.master(master).getOrCreate()
     wr.configure(spark)
     source = str(place / "in")
     batch = sessions(spark.read.schema(DDL).parquet(source)).collect()

@@ -5,11 +5,8 @@ Each proof runs on the flights, which every clone has, and on big files where th
 
 from __future__ import annotations
 
-import gzip
 import itertools
-import re
 from collections import Counter
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import windrow as wr
@@ -26,10 +23,8 @@ import windrow as wr
 from ..harness.flights import flights
 from ..harness.spark_scenes import spark_sessions
 from ..harness.spark_tables import table_of
-from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, rows_of, ticks
+from ..harness.tables import Call, assert_windows, by_sliding, rows_of
 from ..oracle import vectorised
-
-LINE = re.compile(r'(\S+) \S+ \S+ \[([^\]]+)\] "([^"]*)" (\d{3}) (\d+|-)')
 
 
 class Real:
@@ -134,31 +129,6 @@ def test_float_sums_of_sessions_are_near_sparks(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "key", "time", "value", "counted"),
-    [
-        ("flights", "tailnum", "departure", "delay", {"records": 336_776, "null_keys": 2_512, "null_times": 5_743}),
-        (
-            "online_retail.parquet",
-            "CustomerID",
-            "InvoiceDate",
-            "Quantity",
-            {"records": 541_909, "null_keys": 135_080, "null_times": 0},
-        ),
-    ],
-)
-def test_rows_without_a_key_or_a_time_are_counted(
-    real: Real, file: str, key: str, time: str, value: str, counted: dict[str, int]
-) -> None:
-    observation = Observation("real")
-    windows = wr.SlidingWindows.with_time_difference("1 hour")
-    windowed = wr.group_by(real.frame(file), key, time=time).windowed_by(windows).observe(observation)
-    result = windowed.agg(n=wr.count(), items=wr.sum(value))
-    assert len(result.collect()) == observation.get["windows"]
-    assert {name: observation.get[name] for name in counted} == counted
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
     ("file", "key", "time", "value", "least"),
     [
         ("flights", "tailnum", "departure", "distance", 300_000),
@@ -215,57 +185,3 @@ def test_sliding_windows_of_a_sample_equal_brute_force(real: Real, file: str, ke
     result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**aggregates)
     assert result.num_rows > 100
     assert_windows(rows_of(result, ["k"]), table, ["k"], by_sliding(600 * unit, unit // 1_000), specs)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("file", "key", "time", "value"),
-    [("flights", "dest", "departure", "delay"), ("git_commits.parquet", "author", "event_time", "n_parents")],
-)
-def test_events_in_order_of_arrival_give_the_same_as_in_order_of_time(
-    real: Real, file: str, key: str, time: str, value: str
-) -> None:
-    table = real.table(file).select([key, time, value])
-    assert ticks(table[time]) != sorted(at for at in ticks(table[time]) if at is not None)
-    specs = {"n": wr.count(), "total": wr.sum(value)}
-    for windows in (wr.SessionWindows.with_gap("1 hour"), wr.SlidingWindows.with_time_difference("1 hour")):
-        answers = [
-            rows_of(wr.group_by(rows, key, time=time).windowed_by(windows).agg(**specs), [key])
-            for rows in (table, table.sort_by(time))
-        ]
-        assert answers[0] == answers[1]
-        assert len(answers[0]) > 50_000
-
-
-@pytest.mark.slow
-def test_half_hour_sessions_of_the_apache_log(spark: SparkSession, real: Real) -> None:
-    rows = []
-    with gzip.open(real.file("elastic_apache_access.log.gz"), "rt", errors="replace") as log:
-        for line in log:
-            found = LINE.match(line)
-            assert found, line
-            client, at, request, status, size = found.groups()
-            time = datetime.strptime(at, "%d/%b/%Y:%H:%M:%S %z")
-            rows.append((client, time, request, int(status), None if size == "-" else int(size)))
-    assert len(rows) == 10_000
-    names = ["client", "ts", "request", "status", "size"]
-    table = pa.table(dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True)))
-    windows = wr.SessionWindows.with_gap("30 minutes")
-    specs = {
-        "hits": Call("count"),
-        "sized": Call("count", ("size",)),
-        "bytes": Call("sum", ("size",)),
-        "entry": Call("first", ("request",)),
-        "exit": Call("last", ("request",)),
-        "statuses": Call("collect_set", ("status",)),
-    }
-    aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
-    alone = wr.group_by(table, "client", time="ts").windowed_by(windows).agg(**aggregates)
-    assert alone.num_rows == 3_052
-    unit = {"s": 1, "ms": 10**3, "us": 10**6}[table["ts"].type.unit]
-    assert_windows(rows_of(alone, ["client"]), table, ["client"], by_sessions(1_800 * unit), specs)
-    schema = "client string, ts timestamp, request string, status int, size long"
-    frame = spark.createDataFrame(rows, schema).repartition(4)
-    ours = wr.group_by(frame, "client", time="ts").windowed_by(windows).agg(hits=wr.count(), bytes=wr.sum("size"))
-    theirs = spark_sessions(frame, ["client"], "30 minutes", hits=F.count("*"), bytes=F.sum("size"))
-    assert sorted_rows(ours, ["client"]).equals(sorted_rows(theirs, ["client"]))

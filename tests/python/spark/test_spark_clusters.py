@@ -46,12 +46,6 @@ def check(message: dict[str, Any]) -> None:
     assert message["stream"] == [row for row in here if row[0] != "last"]
 
 
-@pytest.mark.soak  # test_spark_connect.py has queries of both kinds on the same server
-@pytest.mark.needs("streams on Connect")
-def test_connect(remote: str, tmp_path: Path) -> None:
-    check(ran(remote, tmp_path))
-
-
 @pytest.mark.soak
 @pytest.mark.spark
 def test_executors_of_a_local_cluster(tmp_path: Path) -> None:

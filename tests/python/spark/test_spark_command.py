@@ -24,10 +24,8 @@ ROWS = [
     ("kind", "options"),
     [
         ("parquet", {}),
-        ("csv", {"header": "true"}),
         ("csv", {"header": "true", "compression": "gzip", "timestampFormat": "dd/MM/yyyy HH:mm"}),
         ("csv", {"sep": "\t"}),
-        ("json", {}),
         ("json", {"compression": "gzip"}),
     ],
 )

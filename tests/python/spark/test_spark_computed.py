@@ -1,11 +1,9 @@
-"""Conditions and computed columns on Spark: in a batch as in this process, on a stream as in a batch."""
+"""Conditions and computed columns on Spark: in a batch and on a stream as in this process."""
 
 from __future__ import annotations
 
-import itertools
 import operator
-import random
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,64 +15,21 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-from ..harness.spark_tables import table_of
+from ..harness.spark_tables import frame_of, table_of
+from ..harness.stream_scenes import DDL, KINDS, USERS, batch, closing, records, windowed
 from ..harness.streams import applied, play
 from ..harness.tables import alike, assert_same, rows_of
-from ..scenes import utc
-
-SCHEMA = pa.schema(
-    [
-        ("user", pa.string()),
-        ("ts", pa.timestamp("us", "UTC")),
-        ("amount", pa.float64()),
-        ("offset", pa.int64()),
-        ("pause", pa.duration("us")),
-    ]
-)
-DDL = "user string, ts timestamp, amount double, offset bigint, pause interval day to second"
-USERS = ["ann", "bob", "cem", "", None]
 
 
-def events(seed: int, count: int = 240, lag: float = 4) -> pa.Table:
-    """Events of a few users, some minutes out of order."""
-    draw = random.Random(seed)
-    rows = []
-    for number in range(count):
-        minutes = number / 2 - draw.uniform(0, lag)
-        pause = timedelta(minutes=draw.choice([1, 2, 3, 7]))
-        rows.append((draw.choice(USERS), utc(minutes), float(draw.randint(1, 99)), number, pause))
-    columns = zip(*rows, strict=True)
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
-    )
-
-
-def cut(table: pa.Table, seed: int) -> list[pa.Table]:
-    """A table in pieces, one of them empty."""
-    draw = random.Random(seed)
-    inner = [draw.randint(0, table.num_rows) for _ in range(2)]
-    bounds = sorted([0, table.num_rows, *inner, inner[0]])
-    return [table.slice(first, last - first) for first, last in itertools.pairwise(bounds)]
-
-
-KINDS = {
-    "sessions": wr.SessionWindows.with_gap("3 minutes", grace="5 minutes"),
-    "dynamic gaps": wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes"),
-    "sliding": wr.SlidingWindows.with_time_difference("3 minutes", grace="5 minutes"),
-}
-HIGH = pa.field("high", pa.bool_())
-
-
-def flagged(table: pa.Table) -> pa.Table:
-    """Events with a flag: true, false, null."""
-    flags = [None if amount % 3 == 0 else amount > 40 for amount in table["amount"].to_pylist()]
-    return table.append_column(HIGH, pa.array(flags, pa.bool_()))
+def flagged(rows: list[dict[str, Any]]) -> pa.Table:
+    """Records with a flag: true, false, null."""
+    flags = [None if row["amount"] % 3 == 0 else row["amount"] > 40 for row in rows]
+    return batch(rows).append_column("high", pa.array(flags, pa.bool_()))
 
 
 def widths(amounts: pa.Array[Any]) -> Any:
     """The largest less the smallest value of each list."""
-    lists = [[value for value in values if value is not None] for values in amounts.to_pylist()]
-    return pa.array([max(values) - min(values) for values in lists], pa.float64())
+    return pa.array([float(max(values) - min(values)) for values in amounts.to_pylist()])
 
 
 AGGREGATES: dict[str, Any] = {
@@ -117,41 +72,35 @@ PYTHON = {
 }
 
 
-@pytest.mark.parametrize("kind", ["sessions", "sliding"])
-@pytest.mark.parametrize("aggregates", [AGGREGATES, PYTHON], ids=["built in", "python"])
+@pytest.mark.parametrize(
+    ("kind", "aggregates"),
+    [("sessions", AGGREGATES | OF_SESSIONS), ("sliding", AGGREGATES), ("sliding", PYTHON)],
+    ids=["sessions", "sliding", "functions"],
+)
 def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, aggregates: dict[str, Any]) -> None:
-    table = flagged(events(3))
-    if kind == "sessions" and aggregates is AGGREGATES:
-        aggregates = aggregates | OF_SESSIONS
-    frame = spark.createDataFrame(table.to_pandas(), f"{DDL}, high boolean")
-    seen = Observation("computed")
-    windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS[kind])
-    got = table_of(windowed.observe(seen).agg(**aggregates))
-    here = wr.group_by(table, "user", time="ts").windowed_by(KINDS[kind]).agg(**aggregates)
+    table, seen = flagged(records(3, 240, [*USERS, None])), Observation("computed")
+    got = table_of(windowed(frame_of(spark, table), KINDS[kind]).observe(seen).agg(**aggregates))
+    here = windowed(table, KINDS[kind]).agg(**aggregates)
     assert got.column_names == here.column_names
     assert len(here) > 30
     assert_same(rows_of(got, ["user"]), rows_of(here, ["user"]))
-    assert seen.get["records"] == int(here.schema.metadata[b"windrow.records"])
+    assert seen.get["records"] == wr.counters(here)["records"]
 
 
 def test_a_quotient_is_sparks_where_nothing_is_divided_by_zero(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(flagged(events(5)).to_pandas(), f"{DDL}, high boolean")
-    keyed = frame.where("user IS NOT NULL")
-    windowed = wr.group_by(keyed, "user", time="ts").windowed_by(KINDS["sessions"])
-    got = windowed.agg(share=wr.sum("amount").where("high") / wr.count_if("high"))
+    keyed = frame_of(spark, flagged(records(5, 240)))
+    got = windowed(keyed, KINDS["sessions"]).agg(share=wr.sum("amount").where("high") / wr.count_if("high"))
     window = F.session_window("ts", "180000001 microseconds")  # their gap ends before the next event
-    theirs = keyed.groupBy("user", window).agg(
-        F.expr("try_divide(sum(amount) FILTER (WHERE high), count_if(high)) AS share")
-    )
+    share = F.expr("try_divide(sum(amount) FILTER (WHERE high), count_if(high)) AS share")
+    theirs = keyed.groupBy("user", window).agg(share)
     expected = {(row.user, row.session_window.start): row.share for row in theirs.collect()}
     assert {(row.user, row.window.start): row.share for row in got.collect()} == pytest.approx(expected)
     assert None in expected.values()
 
 
 def test_a_function_that_fails_names_its_column(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(events(5).to_pandas(), DDL)
-    windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS["sessions"])
-    short = windowed.agg(n=wr.count().then(lambda n: n.slice(1), schema="bigint"))
+    frame = frame_of(spark, batch(records(5)))
+    short = windowed(frame).agg(n=wr.count().then(lambda n: n.slice(1), schema="bigint"))
     with pytest.raises(Exception, match='aggregate "n": the result: got .* windows; allowed: one for each'):
         short.collect()
 
@@ -165,7 +114,7 @@ def without_zone(value: Any) -> Any:
 
 def named(row: dict[str, Any]) -> tuple[Any, ...]:
     """The key and the window of a row."""
-    return (row["user"], *(without_zone(row["window"][bound]) for bound in ("start", "end")))
+    return (row["user"], *(row["window"][bound].replace(tzinfo=UTC) for bound in ("start", "end")))
 
 
 UPDATED = ("high", "share", "usual", "text", "width", "wait", "length", "steps", "times", "path")
@@ -178,25 +127,18 @@ QUERIES = {
 @pytest.mark.slow
 @pytest.mark.needs("streams")
 @pytest.mark.parametrize("emit", QUERIES)
-def test_a_stream_gives_what_a_batch_gives(spark: SparkSession, tmp_path: Path, emit: Any) -> None:
-    table = flagged(events(7))
-    end = pa.Table.from_pylist(
-        [{"user": "end", "ts": utc(600), "offset": 10**6, "amount": 1.0, "high": True}], SCHEMA.append(HIGH)
-    )
-    ddl = f"{DDL}, high boolean"
+def test_a_stream_gives_what_this_process_gives(spark: SparkSession, tmp_path: Path, emit: Any) -> None:
+    rows = records(7, 240, [*USERS, None])
+    pieces = [rows[:70], rows[70:75], rows[75:], [closing(rows)]]
 
-    def query(data: DataFrame) -> DataFrame:
-        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"])
-        return windowed.shards(3).emit(emit).agg(**QUERIES[emit])
+    def query(data: DataFrame) -> Any:
+        return windowed(data, KINDS["sessions"]).emit(emit).agg(**QUERIES[emit])
 
-    run = play(spark, tmp_path, [*cut(table, 1), end], query, ddl, files=1)
-    whole = pa.concat_tables([table, end])
-    here = wr.group_by(whole, "user", time="ts").windowed_by(KINDS["sessions"]).agg(**QUERIES[emit])
+    run = play(spark, tmp_path, map(flagged, pieces), query, f"{DDL}, high boolean")
+    here = windowed(flagged(rows), KINDS["sessions"]).agg(**QUERIES[emit])
     expected = {named(row): row for row in here.to_pylist()}
-    rows = run.rows if emit == "close" else applied(run.rows, ["user"]).values()
-    got = {named(row): row for row in rows}
-    if emit == "close":
-        expected = {name: row for name, row in expected.items() if name[0] != "end"}
+    given = run.rows if emit == "close" else applied(run.rows, ["user"]).values()
+    got = {named(row): row for row in given if row["user"] != "end"}
     assert len(expected) > 30
     assert got.keys() == expected.keys()
     for name, row in expected.items():

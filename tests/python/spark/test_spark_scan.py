@@ -22,6 +22,7 @@ from ..harness.spark_scenes import SetConf
 from ..scenes import EIGHT
 
 SESSIONS = wr.SessionWindows.with_gap("5 minutes")
+SLIDING = wr.SlidingWindows.with_time_difference("10 minutes")
 COUNT = 1_000
 
 
@@ -58,8 +59,8 @@ def agg(data: Any) -> DataFrame:
     return windowed(data).agg(n=wr.count(), spend=wr.sum("amount"), last=wr.last("page"))
 
 
-def windowed(data: Any) -> Any:
-    return wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
+def windowed(data: Any, windows: Any = SESSIONS) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(windows)
 
 
 QUERIES: dict[str, Callable[[Any], DataFrame]] = {
@@ -69,11 +70,7 @@ QUERIES: dict[str, Callable[[Any], DataFrame]] = {
     "expressions": lambda data: (
         wr.group_by(data, F.upper("page"), time="ts").windowed_by(SESSIONS).agg(n=wr.sum(F.col("amount") * 2))
     ),
-    "sliding windows": lambda data: (
-        wr.group_by(data, "user", time="ts")
-        .windowed_by(wr.SlidingWindows.with_time_difference("10 minutes"))
-        .agg(n=wr.count(), most=wr.max("amount"))
-    ),
+    "sliding windows": lambda data: windowed(data, SLIDING).agg(n=wr.count(), most=wr.max("amount")),
     "cogroups": lambda data: (
         wr.cogroup(one=wr.group_by(data, "user", time="ts"), other=wr.group_by(data, "user", time="ts"))
         .windowed_by(SESSIONS)
@@ -270,34 +267,31 @@ def test_row_groups_that_a_filter_excludes_are_not_read(spark: SparkSession, tmp
         windowed(wr.scan_parquet(spark, str(path))).agg(n=wr.count("amount")).collect()
 
 
-@pytest.mark.parametrize("damage", ["removed", "written", "cut"])
-def test_a_file_that_changes_after_the_plan_is_named(spark: SparkSession, tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "events.parquet"
-    pq.write_table(table(), path)
-    counts = windowed(wr.scan_parquet(spark, str(path))).count()
+@pytest.mark.parametrize(
+    ("form", "damage"),
+    [
+        (None, "removed"),
+        (None, "written"),
+        (None, "cut"),
+        ("parquet", "removed"),
+        ("parquet", "written"),
+        ("feather", "removed"),
+        ("feather", "written"),
+    ],
+)
+def test_a_file_that_changes_after_the_plan_is_named(
+    spark: SparkSession, tmp_path: Path, form: str | None, damage: str
+) -> None:
+    ds.write_dataset(table(), tmp_path, format=form or "parquet")
+    (path,) = tmp_path.iterdir()
+    scan = wr.scan(spark, ds.dataset(tmp_path, format=form)) if form else wr.scan_parquet(spark, str(path))
+    counts = windowed(scan).count()
     if damage == "removed":
         path.unlink()
     elif damage == "written":
-        pq.write_table(table(0, 10), path)
+        ds.write_dataset(table(0, 10), tmp_path, format=form or "parquet", existing_data_behavior="overwrite_or_ignore")
     else:
         path.write_bytes(path.read_bytes()[:-10])
-    said = "there is no such file" if damage == "removed" else "the file was written after the scan was planned"
-    with pytest.raises(Exception, match=rf"events\.parquet: {said}"):
-        counts.collect()
-
-
-@pytest.mark.parametrize("form", ["parquet", "feather"])
-@pytest.mark.parametrize("damage", ["removed", "written"])
-def test_a_file_of_a_dataset_that_changes_after_the_plan_is_named(
-    spark: SparkSession, tmp_path: Path, form: str, damage: str
-) -> None:
-    ds.write_dataset(table(), tmp_path, format=form)
-    (path,) = tmp_path.iterdir()
-    counts = windowed(wr.scan(spark, ds.dataset(tmp_path, format=form))).count()
-    if damage == "removed":
-        path.unlink()
-    else:
-        ds.write_dataset(table(0, 10), tmp_path, format=form, existing_data_behavior="overwrite_or_ignore")
     said = "there is no such file" if damage == "removed" else "the file was written after the scan was planned"
     with pytest.raises(Exception, match=rf"{path.name}: {said}"):
         counts.collect()

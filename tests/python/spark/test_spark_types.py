@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -76,6 +77,8 @@ DEFINED: dict[str, list[str]] = {
     "corr": NUMBERS,
 }
 SHARES = [0.0, 0.3, 0.99]
+GAP = "40 seconds"
+SESSIONS = wr.SessionWindows.with_gap(GAP)
 
 
 def data(spark: SparkSession) -> DataFrame:
@@ -146,8 +149,8 @@ def test_types_and_values_are_sparks(spark: SparkSession, functions: list[str]) 
         pytest.skip("this Spark has no approx_top_k")
     events = data(spark)
     asked = {f"{function} {name}": (function, name) for function in functions for name in DEFINED[function]}
-    expected = spark_sessions(events, ["k"], "40 seconds", **{name: theirs(*of) for name, of in asked.items()})
-    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
+    expected = spark_sessions(events, ["k"], GAP, **{name: theirs(*of) for name, of in asked.items()})
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(SESSIONS)
     got = windowed.agg(**{name: ours(*of) for name, of in asked.items()})
     wanted, found = typed(expected), typed(got)
     assert {name: found[name] for name in asked} == {name: wanted[name] for name in asked}
@@ -165,11 +168,11 @@ def test_approximate_aggregates_have_sparks_types_and_are_near(spark: SparkSessi
         theirs |= {f"{name}_{at}": F.percentile_approx(name, share) for at, share in shares.items()}
         exact |= {f"{name}_{at}": F.percentile_approx(name, share, 1_000_000) for at, share in shares.items()}
         ours |= {f"{name}_{at}": wr.approx_percentile(name, share) for at, share in shares.items()}
-    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(SESSIONS)
     got = windowed.agg(**ours)
-    wanted, found = typed(spark_sessions(events, ["k"], "40 seconds", **theirs)), typed(got)
+    wanted, found = typed(spark_sessions(events, ["k"], GAP, **theirs)), typed(got)
     assert {name: found[name] for name in ours} == {name: wanted[name] for name in ours}
-    expected, compared = rows(spark_sessions(events, ["k"], "40 seconds", **exact), ["k"]), 0
+    expected, compared = rows(spark_sessions(events, ["k"], GAP, **exact), ["k"]), 0
     for window, values in rows(got, ["k"]).items():
         for name, value in values.items():
             right = expected[window][name]
@@ -205,8 +208,8 @@ def test_aggregates_of_some_records_are_sparks_with_a_filter(spark: SparkSession
     aggregates = {name: ours.where("boolean") for name, (_, ours) in FILTERED.items()}
     grouped = wr.group_by(events, "k", time="ts")
     if kind == "session":
-        expected = spark_sessions(events, ["k"], "40 seconds", **given)
-        got = grouped.windowed_by(wr.SessionWindows.with_gap("40 seconds")).agg(**aggregates)
+        expected = spark_sessions(events, ["k"], GAP, **given)
+        got = grouped.windowed_by(SESSIONS).agg(**aggregates)
     else:
         got = grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).agg(**aggregates)
         bounds = got.select("k", "window").withColumnRenamed("k", "key")
@@ -222,8 +225,8 @@ def test_aggregates_of_some_records_are_sparks_with_a_filter(spark: SparkSession
 def test_keys_of_every_type_are_grouped_as_spark_groups_them(spark: SparkSession) -> None:
     events = data(spark)
     for key in TYPES:
-        expected = spark_sessions(events, [key], "40 seconds", n=F.count("*"), total=F.sum("id"))
-        windowed = wr.group_by(events, key, time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
+        expected = spark_sessions(events, [key], GAP, n=F.count("*"), total=F.sum("id"))
+        windowed = wr.group_by(events, key, time="ts").windowed_by(SESSIONS)
         got = windowed.agg(n=wr.count(), total=wr.sum("id"))
         assert typed(got)[key] == typed(expected)[key]
         assert_same(rows(got, [key]), rows(expected, [key]))
@@ -240,13 +243,8 @@ def test_nan_and_negative_zero_are_one_key_each_as_in_spark(spark: SparkSession)
 
 
 def test_extremes_of_floats_put_nan_last_as_spark_does(spark: SparkSession) -> None:
-    values = [
-        [float("nan"), 1.0],
-        [float("inf"), float("nan")],
-        [-0.0, 0.0],
-        [float("-inf"), float("inf")],
-        [None, None],
-    ]
+    nan, inf = math.nan, math.inf
+    values = [[nan, 1.0], [inf, nan], [-0.0, 0.0], [-inf, inf], [None, None]]
     pairs = [(key, at, value) for key, pair in enumerate(values) for at, value in enumerate(pair)]
     events = spark.createDataFrame(pairs, "k int, at long, x double").selectExpr(
         "k", "timestamp_seconds(at) AS ts", "x"
@@ -300,27 +298,14 @@ def test_strings_that_are_no_text_fail_in_words(spark: SparkSession) -> None:
         sessions.collect()
 
 
-SPELLINGS = [
-    "A",
-    "a",
-    "a ",
-    "A  ",
-    "\u00c4",
-    "\u00e4",
-    "a\u0308",
-    "\u03a3",
-    "\u03c3",
-    "\u03c2",
-    "\u0391\u03a3",
-    "\u03b1\u03c2",
-]
-SPELLINGS += ["\u0130", "i\u0307", "i", "\u00df", "SS", "\ufb01", "fi", " ", ""]
+SPELLINGS = ["A", "a", "a ", "A  ", "\u00c4", "\u00e4", "a\u0308", "\u03a3", "\u03c3", "\u03c2", "\u0391\u03a3"]
+SPELLINGS += ["\u03b1\u03c2", "\u0130", "i\u0307", "i", "\u00df", "SS", "\ufb01", "fi", " ", ""]
+COLLATIONS = ["UTF8_LCASE", "UTF8_LCASE_RTRIM", "UTF8_BINARY_RTRIM", "UNICODE", "UNICODE_CI", "UNICODE_CI_AI"]
 
 
 @pytest.mark.needs("PySpark 4.0 or later")
-@pytest.mark.parametrize("name", ["k", "a key"])
 @pytest.mark.parametrize(
-    "collation", ["UTF8_LCASE", "UTF8_LCASE_RTRIM", "UTF8_BINARY_RTRIM", "UNICODE", "UNICODE_CI", "UNICODE_CI_AI"]
+    ("collation", "name"), [("UNICODE_CI", "a key"), *((collation, "k") for collation in COLLATIONS)]
 )
 def test_the_error_for_a_collated_key_names_what_gives_the_groups_of_group_by(
     spark: SparkSession, collation: str, name: str

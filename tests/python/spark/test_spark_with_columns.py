@@ -63,15 +63,37 @@ def test_rows_come_back_as_they_were_with_what_this_process_gives(spark: SparkSe
     assert here["window"].null_count > 0  # some have no key, or no time
 
 
-def test_sliding_windows_are_sparks_range_between(spark: SparkSession) -> None:
+MINUTE = 60 * 10**6
+FRAMES: dict[str, tuple[dict[str, Any], int, int]] = {
+    "both": ({}, -30 * MINUTE, 0),
+    "left": ({"closed": "left"}, -30 * MINUTE, -1),
+    "right": ({"closed": "right"}, 1 - 30 * MINUTE, 0),
+    "neither": ({"closed": "neither"}, 1 - 30 * MINUTE, -1),
+    "before": ({"delay": "1 hour"}, -90 * MINUTE, -60 * MINUTE),
+}
+"""Options of `over("30 minutes")`, and the bounds of Spark's frame."""
+
+
+def test_sliding_windows_and_frames_are_sparks_range_between(spark: SparkSession) -> None:
     data = numbered(spark).where("user_id IS NOT NULL AND ts IS NOT NULL")
     order = Window.partitionBy("user_id").orderBy(F.unix_micros("ts"))
-    over = order.rangeBetween(-30 * 60 * 10**6, Window.currentRow)
-    theirs = data.select("id", F.count("*").over(over), F.sum("items").over(over), F.max("items").over(over))
-    ours = windowed(data, SLIDING).with_columns(**AGGREGATES).select("id", "n", "spend", "most")
-    assert [tuple(row) for row in ours.orderBy("id").collect()] == [
-        tuple(row) for row in theirs.orderBy("id").collect()
-    ]
+    whole = {"n": wr.count(), "spend": wr.sum("items"), "most": wr.max("items"), "mean": wr.mean("items")}
+    columns = {"n": F.count("*"), "spend": F.sum("items"), "most": F.max("items"), "mean": F.avg("items")}
+    aggregates: dict[str, Any] = dict(whole)
+    theirs = {name: column.over(order.rangeBetween(-120 * MINUTE, 0)) for name, column in columns.items()}
+    for frame, (options, start, end) in FRAMES.items():
+        rows = order.rangeBetween(start, end)
+        theirs |= {f"{name}_{frame}": column.over(rows) for name, column in columns.items()}
+        kinds = F.array_distinct(F.collect_list("items").over(rows))
+        theirs[f"kinds_{frame}"] = F.size(kinds).cast("bigint")
+        given = whole | {"kinds": wr.count_distinct("items")}
+        aggregates |= {f"{name}_{frame}": each.over("30 minutes", **options) for name, each in given.items()}
+    windows = wr.SlidingWindows.with_time_difference("2 hours")
+    found = in_order(windowed(data, windows).with_columns(**aggregates).select("id", *aggregates)).to_pylist()
+    expected = in_order(data.select("id", *(column.alias(name) for name, column in theirs.items()))).to_pylist()
+    assert len(found) == len(expected) > 1_000
+    for row, known in zip(found, expected, strict=True):
+        assert row == pytest.approx(known)
 
 
 def test_sessions_are_those_of_lag_and_cumulative_sum(spark: SparkSession) -> None:
@@ -82,15 +104,10 @@ def test_sessions_are_those_of_lag_and_cumulative_sum(spark: SparkSession) -> No
     over = Window.partitionBy("user_id", "session")
     theirs = numbers.select("id", F.min("ts").over(over), F.max("ts").over(over), F.count("*").over(over))
     ours = windowed(data, SESSIONS).with_columns(**AGGREGATES).select("id", "window.start", "window.end", "n")
-    assert [tuple(row) for row in ours.orderBy("id").collect()] == [
-        tuple(row) for row in theirs.orderBy("id").collect()
-    ]
+    assert [*map(tuple, ours.orderBy("id").collect())] == [*map(tuple, theirs.orderBy("id").collect())]
 
 
-@pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
-def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(
-    spark: SparkSession, windows: Any
-) -> None:
+def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(spark: SparkSession) -> None:
     plain = numbered(spark)
     views = plain.where("id % 3 = 0").selectExpr(
         "user_id", "ts", "id", "items", "split(user_id, '') AS `a.list`", "items AS V"
@@ -104,10 +121,11 @@ def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(
         "items * 1.5 AS v",
     )
     aggregates = {"n": wr.count(), "n_views": wr.count("views.*"), "spent": wr.sum("buys.v"), "most": wr.max("views.V")}
+    aggregates["before"] = wr.sum("buys.v").over("10 minutes", closed="left")
 
     def rows(views: Any, buys: Any) -> Any:
         grouped = wr.group_by(views, "user_id", time="ts"), wr.group_by(buys, "user_id", time="paid", tick="tick")
-        return wr.cogroup(views=grouped[0], buys=grouped[1]).windowed_by(windows).shards(3).with_columns(**aggregates)
+        return wr.cogroup(views=grouped[0], buys=grouped[1]).windowed_by(SLIDING).shards(3).with_columns(**aggregates)
 
     answer = rows(views, buys)
     here = rows(in_order(views), in_order(buys))
@@ -142,9 +160,8 @@ def test_what_spark_cannot_do_is_refused_at_the_call(spark: SparkSession) -> Non
 def test_a_cogroup_of_streams_is_refused_at_the_call(spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts")
     grouped = wr.group_by(stream, "user_id", time="ts")
-    with pytest.raises(
-        ValueError, match=r"with_columns: got 'a cogroup of streaming DataFrames'; allowed: one of batch"
-    ):
+    said = r"with_columns: got 'a cogroup of streaming DataFrames'; allowed: one of batch"
+    with pytest.raises(ValueError, match=said):
         wr.cogroup(a=grouped, b=grouped).windowed_by(SESSIONS).with_columns()
 
 

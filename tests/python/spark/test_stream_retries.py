@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow as wr
 
+from ..harness.stream_scenes import DDL, batch
 from ..harness.streams import Folder, Run, source, start
 from ..scenes import EPOCH
 
@@ -24,10 +24,6 @@ pytestmark = [pytest.mark.needs("streams"), pytest.mark.slow]
 DEADLINE = 90  # seconds
 MINUTE = 60_000  # milliseconds
 SPACE = 200  # of records, in milliseconds
-SCHEMA = pa.schema(
-    [("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("tick", pa.bool_()), ("offset", pa.int64())]
-)
-DDL = "user string, ts timestamp, tick boolean, offset bigint"
 
 
 class SinkError(Exception):
@@ -65,8 +61,8 @@ def test_a_micro_batch_that_is_tried_again_sets_the_same_records_aside(
         for number, at in enumerate(times)
     ]
     folder, checkpoint = Folder(tmp_path / "in"), tmp_path / "checkpoint"
-    folder.add(pa.Table.from_pylist([{**rows[1], "ts": EPOCH, "tick": False}], SCHEMA))
-    folder.add(pa.Table.from_pylist(rows, SCHEMA))
+    folder.add(batch([{**rows[1], "ts": EPOCH, "tick": False}]))
+    folder.add(batch(rows))
     tries: list[list[str]] = []
 
     class FailingRun(Run):
