@@ -177,13 +177,6 @@ def test_unions_are_collected(mode: str) -> None:
     assert result["first"].to_pylist() == [7]
 
 
-def test_sparse_columns_of_pandas_are_refused_by_name() -> None:
-    frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pd.arrays.SparseArray([1, 0, 0])})
-    with pytest.raises(TypeError, match="aggregate .v.: sum: column 'v' cannot be read as Arrow data .*Sparse"):
-        sessions(frame).agg(v=wr.sum("v"))
-    assert sessions(frame).count()["count"].tolist() == [3]
-
-
 class Stream:
     """Gives an Arrow stream, as an object."""
 
