@@ -86,10 +86,9 @@ impl Fingerprint {
 fn lengthen(saved: &mut WindowSpec, own: &WindowSpec) -> Option<i64> {
     let may_grow = !saved.is_cut() && !own.is_cut();
     match (saved, own) {
-        (WindowSpec::Session { gap: Some(was), .. }, WindowSpec::Session { gap: Some(is), .. })
-            if may_grow && *is > *was =>
-        {
-            Some(std::mem::replace(was, *is))
+        (WindowSpec::Session(saved), WindowSpec::Session(own)) if may_grow => {
+            let is_longer = saved.gap.is_some() && own.gap > saved.gap;
+            is_longer.then(|| std::mem::replace(&mut saved.gap, own.gap))?
         }
         _ => None,
     }
@@ -106,11 +105,7 @@ impl StateQuery {
     /// Takes the column of ends from `own`, which may also have none. With a gap of zero, ends decide
     /// which records are in one session at all, so it only takes the name.
     fn take_end(&mut self, own: &Self) {
-        let gap = match self.spec.windows {
-            WindowSpec::Session { gap, .. } => gap,
-            WindowSpec::Sliding { .. } => None,
-        };
-        match gap {
+        match self.spec.windows.session().and_then(|own| own.gap) {
             Some(0) => rename(&mut self.spec.end, &own.spec.end),
             _ => self.spec.end.clone_from(&own.spec.end),
         }
@@ -126,29 +121,12 @@ impl StateQuery {
                 ..is.clone()
             };
         }
-        if let (
-            WindowSpec::Session {
-                gap_column,
-                longest_gap,
-                invalid_gap,
-                ends,
-                begins,
-                ..
-            },
-            WindowSpec::Session {
-                gap_column: own_gap,
-                longest_gap: own_longest,
-                invalid_gap: own_invalid,
-                ends: own_ends,
-                begins: own_begins,
-                ..
-            },
-        ) = (&mut was.windows, &is.windows)
+        if let (WindowSpec::Session(was), WindowSpec::Session(is)) = (&mut was.windows, &is.windows)
         {
-            (*longest_gap, *invalid_gap) = (*own_longest, *own_invalid);
-            rename(gap_column, own_gap);
-            rename(ends, own_ends);
-            rename(begins, own_begins);
+            (was.longest_gap, was.invalid_gap) = (is.longest_gap, is.invalid_gap);
+            rename(&mut was.gap_column, &is.gap_column);
+            rename(&mut was.ends, &is.ends);
+            rename(&mut was.begins, &is.begins);
         }
         let was = was.clone();
         self.spec = Spec {
@@ -168,11 +146,8 @@ impl StateQuery {
 
     /// Whether the values of a column are in windows: of keys, and of columns whose change ends a session.
     pub(super) fn is_fixed(&self, column: &String) -> bool {
-        let is_cut_on = match &self.spec.windows {
-            WindowSpec::Session { cut_on, .. } => cut_on.contains(column),
-            WindowSpec::Sliding { .. } => false,
-        };
-        is_cut_on || self.spec.keys.contains(column)
+        let sessions = self.spec.windows.session();
+        sessions.is_some_and(|own| own.cut_on.contains(column)) || self.spec.keys.contains(column)
     }
 
     /// The query with some of its aggregates, and the types of the columns that these and windows have.

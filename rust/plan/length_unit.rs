@@ -29,13 +29,9 @@ impl Spec {
             .flatten()
             .collect();
         match &mut self.windows {
-            WindowSpec::Session {
-                gap,
-                longest_gap,
-                longest,
-                ..
-            } => {
-                lengths.extend([gap, longest_gap, longest].into_iter().flatten());
+            WindowSpec::Session(own) => {
+                let own = [&mut own.gap, &mut own.longest_gap, &mut own.longest];
+                lengths.extend(own.into_iter().flatten());
             }
             WindowSpec::Sliding {
                 difference,

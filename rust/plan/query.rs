@@ -12,7 +12,7 @@ use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::rule_sources::RuleSources;
 use super::source_column::SourceColumn;
-use super::spec::{InvalidValue, MOST_SHARDS, Spec, WindowSpec, wrong_count};
+use super::spec::{InvalidValue, MOST_SHARDS, Spec, wrong_count};
 use super::window_lengths::{self, WindowLengths};
 use crate::array::dictionary::unpacked_field;
 use crate::array::type_name;
@@ -249,10 +249,10 @@ impl Query {
             cut: window_lengths::cut(spec, *unit, is_zoned)?,
             keys,
             columns,
-            invalid_gap: match spec.windows {
-                WindowSpec::Session { invalid_gap, .. } => invalid_gap,
-                WindowSpec::Sliding { .. } => InvalidValue::default(),
-            },
+            invalid_gap: spec
+                .windows
+                .session()
+                .map_or_else(InvalidValue::default, |own| own.invalid_gap),
             invalid_end: spec.invalid_end,
             // Sessions are cut in the order of time. With ends, a stream counts the records behind.
             keeps_records: spec.is_cut() || spec.end.is_some() && spec.counts_records(),

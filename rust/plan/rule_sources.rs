@@ -22,13 +22,7 @@ pub(crate) struct RuleSources {
 impl RuleSources {
     /// Finds the columns that windows name.
     pub(crate) fn new(windows: &WindowSpec, input: &Schema) -> Result<Self> {
-        let WindowSpec::Session {
-            ends,
-            begins,
-            cut_on,
-            ..
-        } = windows
-        else {
+        let Some(own) = windows.session() else {
             return Ok(Self::default());
         };
         let booleans = |argument, name: &Option<String>| {
@@ -36,7 +30,7 @@ impl RuleSources {
             name.map(|name| SourceColumn::of_booleans(input, argument, name))
                 .transpose()
         };
-        let values = cut_on.iter().map(|name| {
+        let values = own.cut_on.iter().map(|name| {
             let (column, field) = SourceColumn::find(input, "cut_on", name)?;
             if !groupable(field.data_type()) {
                 return Err(Error::ColumnType {
@@ -49,8 +43,8 @@ impl RuleSources {
             Ok((column, field.clone()))
         });
         Ok(Self {
-            ends: booleans("end_when", ends)?,
-            begins: booleans("start_when", begins)?,
+            ends: booleans("end_when", &own.ends)?,
+            begins: booleans("start_when", &own.begins)?,
             cut_on: values.collect::<Result<_>>()?,
         })
     }

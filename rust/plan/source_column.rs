@@ -56,11 +56,7 @@ impl SourceColumn {
 
     /// The column of each record's own gap.
     pub(crate) fn of_gaps(windows: &WindowSpec, input: &Schema) -> Result<Option<Self>> {
-        let WindowSpec::Session {
-            gap_column: Some(name),
-            ..
-        } = windows
-        else {
+        let Some(name) = windows.session().and_then(|own| own.gap_column.as_ref()) else {
             return Ok(None);
         };
         let allowed = "a duration (a day-time interval)";

@@ -3,7 +3,8 @@
 use arrow_schema::TimeUnit;
 use chrono_tz::Tz;
 
-use super::spec::{Spec, WindowSpec};
+use super::spec::Spec;
+use super::window_spec::{SessionSpec, WindowSpec};
 use crate::core::error::{Error, Result};
 use crate::core::session::cut::Cut;
 use crate::core::session::day_borders::{DAY, DayBorders};
@@ -39,17 +40,17 @@ impl WindowLengths {
                 })
         };
         match &spec.windows {
-            &WindowSpec::Session {
+            &WindowSpec::Session(SessionSpec {
                 gap: Some(gap),
                 gap_column: None,
                 ..
-            } => Ok(Self::Session(Gap::Fixed(zero_or_more("gap", gap, unit)?))),
-            &WindowSpec::Session {
+            }) => Ok(Self::Session(Gap::Fixed(zero_or_more("gap", gap, unit)?))),
+            &WindowSpec::Session(SessionSpec {
                 gap: None,
                 gap_column: Some(_),
                 longest_gap,
                 ..
-            } => {
+            }) => {
                 let longest = longest_gap.map(|micros| one_tick("max_gap", micros, unit));
                 let longest = longest.transpose()?;
                 Ok(Self::Session(Gap::Dynamic {
@@ -57,7 +58,7 @@ impl WindowLengths {
                     takes_zero: spec.end.is_some(),
                 }))
             }
-            WindowSpec::Session { .. } => Err(Error::Format {
+            WindowSpec::Session(_) => Err(Error::Format {
                 what: "query",
                 reason: "sessions have a gap or a gap column".into(),
             }),
@@ -85,14 +86,7 @@ impl WindowLengths {
 
 /// The rules that end the sessions of a spec, in ticks of the time column, which has a zone or not.
 pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<Cut>> {
-    let WindowSpec::Session {
-        longest,
-        most,
-        cut_at,
-        zone,
-        ..
-    } = &spec.windows
-    else {
+    let Some(own) = spec.windows.session() else {
         return Ok(None);
     };
     let refused = |argument: &str, got: &str, allowed: &str| Error::Argument {
@@ -100,10 +94,10 @@ pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<
         got: got.into(),
         allowed: allowed.into(),
     };
-    if *most == Some(0) {
+    if own.most == Some(0) {
         return Err(refused("max_records", "0", "1 or more"));
     }
-    let zone = match zone {
+    let zone = match &own.zone {
         Some(name) => Some(name.parse::<Tz>().map_err(|_| {
             refused(
                 "zone",
@@ -113,7 +107,7 @@ pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<
         })?),
         None => None,
     };
-    let borders = match (cut_at, zone) {
+    let borders = match (own.cut_at, zone) {
         (Some(_), None) if is_zoned => {
             let allowed =
                 "the zone of cut_at, such as \"Europe/Madrid\", because the times have a zone";
@@ -127,21 +121,23 @@ pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<
             ));
         }
         (None, Some(zone)) => return Err(refused("zone", zone.name(), "a zone with cut_at only")),
-        (Some(at), _) if i128::from(*at) >= DAY => {
+        (Some(at), _) if i128::from(at) >= DAY => {
             return Err(refused("cut_at", &at.to_string(), "a time of day"));
         }
         (Some(at), zone) => Some(DayBorders {
-            at: *at,
+            at,
             zone,
             per_second: i64::try_from(per_second(unit)).unwrap_or(1),
         }),
         (None, None) => None,
     };
     let lengths = spec.length_unit(unit)?;
-    let longest = longest.map(|micros| one_tick("max_duration", micros, lengths));
+    let longest = own
+        .longest
+        .map(|micros| one_tick("max_duration", micros, lengths));
     let cut = Cut {
         longest: longest.transpose()?,
-        most: *most,
+        most: own.most,
         borders,
     };
     Ok(spec.is_cut().then_some(cut))

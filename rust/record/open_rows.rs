@@ -18,7 +18,8 @@ use crate::batch::batch_operator::RESULT_ROWS;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::session_end::SessionEnd;
-use crate::core::store::{StoreKey, WindowTable};
+use crate::core::operator::window_operator::{WindowKind, WindowOperator};
+use crate::core::store::{StoreEntry, StoreKey};
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::plan::query::Query;
@@ -160,8 +161,7 @@ fn states(
     Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
-/// Writes the states of a window into a payload: the length of each section, then its bytes. The
-/// last section is the emission of the window if updates have a pace.
+/// Writes the states of a window into a payload: the length of each section, then its bytes.
 fn write_states(
     state: &StateStore,
     sections: &[Section],
@@ -183,12 +183,6 @@ fn write_states(
         payload.extend(length_of(states)?);
         payload.extend(states);
     }
-    if let Some(pace) = state.windows.pace() {
-        let mut bytes = Vec::new();
-        emissions::write(pace.emission(slot), &mut bytes);
-        payload.extend(length_of(&bytes)?);
-        payload.extend(bytes);
-    }
     Ok(())
 }
 
@@ -202,12 +196,13 @@ fn length_of(section: &[u8]) -> Result<[u8; 4]> {
 
 /// All windows of a store as rows. Counts them in `clock`. A closed window is kept if it is due at
 /// `kept` or later.
-pub(super) fn write<E: WindowRow>(
+pub(super) fn write<K: WindowKind<Entry: WindowRow>>(
     state: &StateStore,
-    store: &WindowTable<E>,
+    windows: &WindowOperator<K>,
     kept: Time,
     clock: &mut OpenClock,
 ) -> Result<Vec<RecordBatch>> {
+    let store = windows.store();
     let (closed, run_id, sections) = (store.closed(), run_id(clock)?, sections(state)?);
     let mut batches = Vec::new();
     let entries = store.segments().flat_map(|id| store.segment(id));
@@ -221,7 +216,7 @@ pub(super) fn write<E: WindowRow>(
         for some in entries.chunks(RESULT_ROWS) {
             let mut part = |rows: Range<usize>| {
                 let entries = some.get(rows).unwrap_or_default();
-                part(state, store, &sections, entries, is_open, run_id)
+                part(state, windows, &sections, entries, is_open, run_id)
             };
             in_halves(0..some.len(), &mut part, &mut |(batch, rows, checksum)| {
                 clock.rows += rows;
@@ -234,19 +229,17 @@ pub(super) fn write<E: WindowRow>(
 }
 
 /// Some windows as rows, their number, and the sum of their checksums.
-fn part<E: WindowRow>(
+fn part<K: WindowKind<Entry: WindowRow>>(
     state: &StateStore,
-    store: &WindowTable<E>,
+    operator: &WindowOperator<K>,
     sections: &[Section],
-    entries: &[(StoreKey, &E)],
+    entries: &[(StoreKey, &K::Entry)],
     is_open: bool,
     run_id: [u8; RUN_ID_LEN],
 ) -> Result<(RecordBatch, u64, u64)> {
-    let (query, difference) = (&state.query, state.difference());
-    let windows: Vec<Window> = entries
-        .iter()
-        .map(|(_, entry)| entry.window(difference))
-        .collect();
+    let (query, store) = (&state.query, operator.store());
+    let bounds = entries.iter().map(|(_, entry)| operator.kind.window(entry));
+    let windows: Vec<Window> = bounds.collect();
     change_batch::check(query, windows.iter().copied())?;
     let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
     let names = entries.iter().map(|&(key, _)| store.name(key));
@@ -259,9 +252,16 @@ fn part<E: WindowRow>(
     for (row, (&(key, entry), window)) in entries.iter().zip(&windows).enumerate() {
         payload.clear();
         payload.extend(run_id);
-        let times = (0..E::KIND.times().len()).flat_map(|nth| entry.time(nth).to_le_bytes());
+        let times =
+            (0..<K::Entry>::KIND.times().len()).flat_map(|nth| entry.time(nth).to_le_bytes());
         payload.extend(times);
         write_states(state, sections, &values, (row, entry.slot()), &mut payload)?;
+        if let Some(pace) = operator.pace() {
+            let mut bytes = Vec::new();
+            emissions::write(pace.emission(entry.slot()), &mut bytes);
+            payload.extend(length_of(&bytes)?);
+            payload.extend(bytes);
+        }
         let own = OpenRow {
             key: store.name(key),
             start: is_open.then_some(window.start.0),

@@ -228,10 +228,7 @@ impl Operator {
         };
         let kept = state.windows.needed();
         let batches = dispatch_windows!(&state.windows, |own| open_rows::write(
-            state,
-            own.store(),
-            kept,
-            &mut clock
+            state, own, kept, &mut clock
         ))?;
         Ok((batches, clock))
     }

@@ -5,6 +5,7 @@ use super::window_pages;
 use super::window_row::WindowRow;
 use super::windows::dispatch_windows;
 use crate::core::error::Result;
+use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::store::{SegmentId, StoreKey, WindowTable};
 use crate::core::window::Extent;
 use crate::state::run_writer::RunWriter;
@@ -18,18 +19,15 @@ type Entries<'s, E> = Vec<(StoreKey, &'s E)>;
 /// Writes the runs in which a window has changed since the store was marked clean. Writes all
 /// windows if nothing is saved yet.
 pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<ChangedPages> {
-    dispatch_windows!(&state.windows, |own| write_changed(
-        state,
-        own.store(),
-        snapshot
-    ))
+    dispatch_windows!(&state.windows, |own| write_changed(state, own, snapshot))
 }
 
-fn write_changed<E: WindowRow>(
+fn write_changed<K: WindowKind<Entry: WindowRow>>(
     state: &StateStore,
-    store: &WindowTable<E>,
+    windows: &WindowOperator<K>,
     snapshot: &mut Snapshot,
 ) -> Result<ChangedPages> {
+    let store = windows.store();
     let changed: Vec<(SegmentId, Option<Vec<&[u8]>>)> = match store.changed() {
         Some(changed) if !snapshot.table.is_empty() => changed
             .iter()
@@ -39,7 +37,7 @@ fn write_changed<E: WindowRow>(
     };
     let mut pages = ChangedPages::new();
     for (id, names) in changed {
-        write_segment(state, store, snapshot, id, names, &mut pages)?;
+        write_segment(state, windows, snapshot, id, names, &mut pages)?;
     }
     update_statistics(store, snapshot)?;
     Ok(pages)
@@ -47,15 +45,15 @@ fn write_changed<E: WindowRow>(
 
 /// Writes the runs of a segment in which a key of `names` has changed. Without `names`, writes all
 /// runs that were read.
-fn write_segment<E: WindowRow>(
+fn write_segment<K: WindowKind<Entry: WindowRow>>(
     state: &StateStore,
-    store: &WindowTable<E>,
+    windows: &WindowOperator<K>,
     snapshot: &mut Snapshot,
     id: SegmentId,
     names: Option<Vec<&[u8]>>,
     pages: &mut ChangedPages,
 ) -> Result<()> {
-    let runs = snapshot.table.segment(id.0);
+    let (store, runs) = (windows.store(), snapshot.table.segment(id.0));
     let mut is_changed = snapshot.is_read(id.0);
     if let Some(names) = &names {
         is_changed.fill(false);
@@ -73,7 +71,7 @@ fn write_segment<E: WindowRow>(
         fingerprint, table, ..
     } = snapshot;
     let writer = RunWriter {
-        kind: E::KIND,
+        kind: <K::Entry>::KIND,
         fingerprint: &fingerprint.hash,
         keys: state.query.keys.len(),
         page_bytes: state.query.limits.page_bytes,
@@ -82,7 +80,7 @@ fn write_segment<E: WindowRow>(
     table.rewrite(id.0, &is_changed, &writer, pages, |group, from| {
         let own = within(store, &entries, from, froms.get(group.end));
         rows += own.len();
-        window_pages::sorted(state, store, own)
+        window_pages::sorted(state, windows, own)
     })?;
     if names.is_none() && rows < entries.len() {
         return Err(UNREAD);

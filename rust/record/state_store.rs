@@ -17,12 +17,11 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::session_end::SessionEnd;
-use crate::core::time::{Span, Time};
+use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::keys::sort_key::SortKeys;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
-use crate::plan::window_lengths::WindowLengths;
 use crate::state::head::Clock;
 use crate::state::page::broken;
 
@@ -190,14 +189,6 @@ impl StateStore {
             }
         });
         query.results(keys, windows, ends, lowered, &mut functions)
-    }
-
-    /// The time difference of sliding windows.
-    pub(crate) fn difference(&self) -> Span {
-        match self.query.windows {
-            WindowLengths::Sliding(sliding) => sliding.difference,
-            WindowLengths::Session(_) => Span::default(),
-        }
     }
 }
 

@@ -93,7 +93,10 @@ pub(crate) fn select(
     );
     let mut found = match &state.windows {
         Windows::Sessions(sessions) => find_sessions(sessions.store(), query, keys),
-        Windows::Sliding(sliding) => find_windows(sliding.store(), state.difference(), query, keys),
+        Windows::Sliding(sliding) => {
+            let difference = sliding.kind.sliding.difference;
+            find_windows(sliding.store(), difference, query, keys)
+        }
         Windows::Cut(_) => {
             return Err(Error::Argument {
                 argument: "query".into(),

@@ -22,7 +22,6 @@ use crate::core::operator::pace::Emission;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::sort::pick;
 use crate::core::store::{SessionEntry, StoreEntry, StoreKey, WindowTable};
-use crate::core::time::Span;
 use crate::core::window::Window;
 use crate::keys::sort_key::SortKeyRows;
 use crate::state::emissions;
@@ -33,10 +32,10 @@ use crate::state::stored_windows::StoredWindows;
 
 /// Converts windows of a segment, sorted by key and id, to columns. Each returned part fits a
 /// batch.
-pub(super) fn sorted<E: WindowRow>(
+pub(super) fn sorted<K: WindowKind<Entry: WindowRow>>(
     state: &StateStore,
-    store: &WindowTable<E>,
-    entries: &[(StoreKey, &E)],
+    windows: &WindowOperator<K>,
+    entries: &[(StoreKey, &K::Entry)],
 ) -> Result<Vec<SortedWindows>> {
     let mut parts = Vec::new();
     if entries.is_empty() {
@@ -44,15 +43,15 @@ pub(super) fn sorted<E: WindowRow>(
     }
     let mut part = |rows: Range<usize>| {
         let entries = entries.get(rows).unwrap_or_default();
-        let names = entries.iter().map(|&(key, _)| store.name(key));
+        let names = entries.iter().map(|&(key, _)| windows.store().name(key));
         Ok(SortedWindows {
             names: LargeBinaryArray::from_iter_values(names),
             extents: entries.iter().map(|(_, entry)| entry.extent()).collect(),
-            waiting: match state.windows.pace() {
+            waiting: match windows.pace() {
                 Some(pace) => emissions::waiting(pace.emissions(slots_of(entries))),
                 None => Vec::new(),
             },
-            columns: columns(state, store, entries)?,
+            columns: columns(state, windows, entries)?,
         })
     };
     in_halves(0..entries.len(), &mut part, &mut |part| parts.push(part))?;
@@ -61,38 +60,39 @@ pub(super) fn sorted<E: WindowRow>(
 
 /// One row per window: key columns, times, `source`, emissions if updates have a pace, states, values
 /// of user-defined functions.
-fn columns<E: WindowRow>(
+fn columns<K: WindowKind<Entry: WindowRow>>(
     state: &StateStore,
-    store: &WindowTable<E>,
-    entries: &[(StoreKey, &E)],
+    windows: &WindowOperator<K>,
+    entries: &[(StoreKey, &K::Entry)],
 ) -> Result<PageColumns> {
     let slots: Vec<Slot> = slots_of(entries).collect();
     let keys = key_columns(
         &state.sort_keys,
-        entries.iter().map(|&(key, _)| store.name(key)),
+        entries.iter().map(|&(key, _)| windows.store().name(key)),
     )?;
     let names = state
         .sort_keys
         .fields()
         .into_iter()
         .map(|field| field.name().clone());
-    let times = E::KIND.times().iter().enumerate().map(|(nth, &name)| {
-        let ticks = entries.iter().map(|(_, entry)| entry.time(nth));
-        let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(ticks));
-        (name, ticks)
-    });
+    let times = <K::Entry>::KIND
+        .times()
+        .iter()
+        .enumerate()
+        .map(|(nth, &name)| {
+            let ticks = entries.iter().map(|(_, entry)| entry.time(nth));
+            let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(ticks));
+            (name, ticks)
+        });
     let states = state.accumulators.save(&slots);
-    let emissions = match state.windows.pace() {
+    let emissions = match windows.pace() {
         Some(pace) => emissions::columns(pace.emissions(slots_of(entries))),
         None => PageColumns::new(),
     };
     let rows = entries.len();
     let mut columns = page_writer::window_columns(names.zip(keys), times, rows, emissions, states)?;
-    let difference = state.difference();
-    let windows: Vec<Window> = entries
-        .iter()
-        .map(|(_, entry)| entry.window(difference))
-        .collect();
+    let bounds = entries.iter().map(|(_, entry)| windows.kind.window(entry));
+    let windows: Vec<Window> = bounds.collect();
     for (nth, function) in state.functions.iter().enumerate() {
         let values = save(&state.query, nth, function.as_ref(), &slots, &windows)?;
         columns.push((format!("function {nth}"), values));
@@ -110,10 +110,7 @@ fn slots_of<'e, E: WindowRow>(
 pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     let names = state.sort_keys.of(page.keys())?;
     let slots = load(state, page)?;
-    let difference = state.difference();
-    dispatch_windows!(&mut state.windows, |own| put_all(
-        own, &names, page, &slots, difference
-    ))
+    dispatch_windows!(&mut state.windows, |own| put_all(own, &names, page, &slots))
 }
 
 fn put_all<K: WindowKind<Entry: WindowRow>>(
@@ -121,15 +118,14 @@ fn put_all<K: WindowKind<Entry: WindowRow>>(
     names: &SortKeyRows,
     page: &StoredWindows,
     slots: &[Slot],
-    difference: Span,
 ) -> Result<()> {
-    let kind = <K::Entry as WindowRow>::KIND;
-    if page.kind != kind {
+    let page_kind = <K::Entry>::KIND;
+    if page.kind != page_kind {
         return Err(broken("it holds windows of another kind"));
     }
-    let columns = (0..kind.times().len()).map(|place| page.times(place));
+    let columns = (0..page_kind.times().len()).map(|place| page.times(place));
     let columns = columns.collect::<Result<Vec<_>>>()?;
-    let (store, mut pace) = windows.parts_mut();
+    let (kind, store, mut pace) = windows.parts_mut();
     let mut emissions = match pace {
         Some(_) => page.emissions()?,
         None => Vec::new(),
@@ -140,7 +136,7 @@ fn put_all<K: WindowKind<Entry: WindowRow>>(
         times.clear();
         times.extend(columns.iter().filter_map(|column| column.get(row)));
         let entry: K::Entry = entry(&times, slot)?;
-        let (window, largest) = (entry.window(difference), entry.largest());
+        let (window, largest) = (kind.window(&entry), entry.largest());
         let key = put(store, names.get(row), entry)?;
         if let Some(pace) = &mut pace {
             // An open window of another query counts as one that a sink has, from no stream time.

@@ -6,7 +6,7 @@ use crate::core::session::cut::CutSession;
 use crate::core::session::cut_operator::CutEntry;
 use crate::core::store::{SessionEntry, StoreEntry, WindowEntry};
 use crate::core::time::{Span, Time};
-use crate::core::window::{Extent, Window};
+use crate::core::window::Extent;
 use crate::state::page::PageKind;
 
 /// A stored window as a row of a page.
@@ -23,8 +23,6 @@ pub(crate) trait WindowRow: StoreEntry {
     fn end(&self) -> SessionEnd {
         SessionEnd::default()
     }
-    /// The bounds of the window. `difference` is the time difference of sliding windows.
-    fn window(&self, difference: Span) -> Window;
 }
 
 impl WindowRow for SessionEntry {
@@ -53,10 +51,6 @@ impl WindowRow for SessionEntry {
     fn extent(&self) -> Extent {
         self.extent
     }
-
-    fn window(&self, _difference: Span) -> Window {
-        self.extent.window()
-    }
 }
 
 impl WindowRow for WindowEntry {
@@ -82,10 +76,6 @@ impl WindowRow for WindowEntry {
 
     fn extent(&self) -> Extent {
         Extent::of(self.start, Span(0))
-    }
-
-    fn window(&self, difference: Span) -> Window {
-        Window::sliding(self.start, difference)
     }
 }
 
@@ -155,9 +145,5 @@ impl WindowRow for CutEntry {
 
     fn end(&self) -> SessionEnd {
         self.session.ended(EndedBy::Open)
-    }
-
-    fn window(&self, _difference: Span) -> Window {
-        self.session.window()
     }
 }

@@ -7,7 +7,6 @@ use super::judgement::Judgement;
 use super::operator_states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
-use crate::core::operator::pace::Pace;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::StreamTime;
 use crate::core::operator::window_operator::WindowKind;
@@ -19,7 +18,7 @@ use crate::core::sliding::sliding_windows::SlidingWindows;
 use crate::core::time::{Span, Time};
 use crate::input::events;
 use crate::plan::query::Query;
-use crate::plan::spec::{Spec, WindowSpec};
+use crate::plan::spec::Spec;
 use crate::plan::window_lengths::{WindowLengths, to_ticks};
 
 /// Segment length for sessions with unbounded dynamic gaps, in microseconds: 3 hours.
@@ -72,13 +71,9 @@ impl Windows {
         match query.windows {
             WindowLengths::Session(gap) => {
                 // Round the sum of gap and grace once.
-                let grace = match (spec.grace, &spec.windows) {
-                    (
-                        Some(grace),
-                        WindowSpec::Session {
-                            gap: Some(micros), ..
-                        },
-                    ) => {
+                let fixed = spec.windows.session().and_then(|own| own.gap);
+                let grace = match (spec.grace, fixed) {
+                    (Some(grace), Some(micros)) => {
                         let both = ticks("grace", micros.saturating_add(grace))?;
                         Some(Span(both.0.saturating_sub(gap.longest().0)))
                     }
@@ -169,11 +164,6 @@ impl Windows {
             }
             Ok(outcome)
         })
-    }
-
-    /// The pace of updates, if they have one.
-    pub(crate) fn pace(&self) -> Option<&Pace> {
-        dispatch_windows!(self, |windows| windows.pace())
     }
 
     pub(crate) fn time(&self) -> &StreamTime {

@@ -24,9 +24,9 @@ impl<K: WindowKind> WindowOperator<K> {
         self.pace.as_ref()
     }
 
-    /// The stored windows and the pace of updates, for restoring them.
-    pub fn parts_mut(&mut self) -> (&mut WindowTable<K::Entry>, Option<&mut Pace>) {
-        (&mut self.store, self.pace.as_mut())
+    /// The kind of windows, the stored ones and the pace of updates, for restoring them.
+    pub fn parts_mut(&mut self) -> (&K, &mut WindowTable<K::Entry>, Option<&mut Pace>) {
+        (&self.kind, &mut self.store, self.pace.as_mut())
     }
 
     /// Counts closed windows and emits their last values. In update mode only values that wait are

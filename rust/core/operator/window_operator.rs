@@ -57,7 +57,9 @@ pub trait WindowKind: Sized {
     /// Length of a store's segments.
     fn segment(&self) -> Span;
     /// The unit to which stream time is floored.
-    fn unit(&self) -> Span;
+    fn unit(&self) -> Span {
+        Span(1)
+    }
     /// How long windows wait for late records. `None` means for ever, as in batch.
     fn grace(&self) -> Option<Span>;
     /// When windows are emitted.
@@ -65,7 +67,9 @@ pub trait WindowKind: Sized {
     /// The visible part of the store at the times `now`.
     fn horizon(&self, now: StreamTimes) -> Horizon;
     /// The close time `close` closes windows that are due before this.
-    fn due_before(&self, close: Time) -> Time;
+    fn due_before(&self, close: Time) -> Time {
+        close
+    }
     /// The id of a stored window with these bounds.
     fn id(window: Window) -> <Self::Entry as StoreEntry>::Id;
     /// The bounds of a stored window.

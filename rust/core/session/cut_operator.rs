@@ -117,10 +117,6 @@ impl WindowKind for CutWindows {
         self.segment.unwrap_or_else(own)
     }
 
-    fn unit(&self) -> Span {
-        Span(1)
-    }
-
     fn grace(&self) -> Option<Span> {
         self.grace
     }
@@ -131,10 +127,6 @@ impl WindowKind for CutWindows {
 
     fn horizon(&self, now: StreamTimes) -> Horizon {
         Horizon::of_sessions(now.time, now.close, None)
-    }
-
-    fn due_before(&self, close: Time) -> Time {
-        close
     }
 
     /// That of a session without ties. Nothing asks for it, as there are no updates.

@@ -29,10 +29,6 @@ impl WindowKind for SessionWindows {
         self.segment()
     }
 
-    fn unit(&self) -> Span {
-        Span(1)
-    }
-
     fn grace(&self) -> Option<Span> {
         self.grace
     }
@@ -43,11 +39,6 @@ impl WindowKind for SessionWindows {
 
     fn horizon(&self, now: StreamTimes) -> Horizon {
         Horizon::of_sessions(now.time, now.close, self.until)
-    }
-
-    /// Sessions are due at their reach.
-    fn due_before(&self, close: Time) -> Time {
-        close
     }
 
     fn id(window: Window) -> (Time, Time) {
