@@ -80,3 +80,50 @@ impl Span {
         Self(self.0.saturating_mul(times))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Span = Span(1);
+
+    #[test]
+    fn sums_and_differences_end_at_the_bounds_of_time() {
+        assert_eq!(Time(-3).checked_add(Span(5)), Some(Time(2)));
+        assert_eq!(Time(2).checked_sub(Span(5)), Some(Time(-3)));
+        assert_eq!(Time::MIN.checked_add(Span(u64::MAX)), Some(Time::MAX));
+        assert_eq!(Time::MAX.checked_sub(Span(u64::MAX)), Some(Time::MIN));
+        assert_eq!(Time::MAX.checked_add(ONE), None);
+        assert_eq!(Time::MIN.checked_sub(ONE), None);
+        assert_eq!(Time(-3).saturating_add(Span(5)), Time(2));
+        assert_eq!(Time(2).saturating_sub(Span(5)), Time(-3));
+        assert_eq!(Time::MAX.saturating_add(ONE), Time::MAX);
+        assert_eq!(Time::MIN.saturating_sub(ONE), Time::MIN);
+        assert_eq!(Span(2).saturating_add(Span(3)), Span(5));
+        assert_eq!(Span(u64::MAX).saturating_add(ONE), Span(u64::MAX));
+        assert_eq!(Span(2).saturating_mul(3), Span(6));
+        assert_eq!(Span(1 << 63).saturating_mul(2), Span(u64::MAX));
+    }
+
+    #[test]
+    fn a_distance_is_that_to_an_earlier_time() {
+        assert_eq!(Time(2).since(Time(-3)), Span(5));
+        assert_eq!(Time(-3).since(Time(-3)), Span(0));
+        assert_eq!(Time(-3).since(Time(2)), Span(0));
+        assert_eq!(Time::MAX.since(Time::MIN), Span(u64::MAX));
+        let ranks = [Time::MIN, Time(-1), Time(0), Time::MAX].map(Time::rank);
+        assert_eq!(ranks, [0, (1 << 63) - 1, 1 << 63, u64::MAX]);
+        assert_eq!(Time::slice(&[-1, 7]), [Time(-1), Time(7)]);
+    }
+
+    #[test]
+    fn floors_are_multiples_toward_minus_infinity() {
+        for (time, floor) in [(-11, -20), (-10, -10), (-1, -10), (0, 0), (9, 0), (10, 10)] {
+            assert_eq!(Time(time).floor(Span(10)), Some(Time(floor)), "{time}");
+        }
+        assert_eq!(Time::MIN.floor(Span(1)), Some(Time::MIN));
+        assert_eq!(Time::MIN.floor(Span(10)), None, "before the earliest time");
+        assert_eq!(Time(1).floor(Span(0)), None);
+        assert_eq!(Time(1).floor(Span(1 << 63)), None);
+    }
+}
