@@ -16,6 +16,7 @@
 //! | `canonical_float` | makes NaN and zero unique |
 //! | `halves` | splits rows that do not fit one array |
 //! | `hidden_nulls` | removes nulls that are hidden by a null struct |
+//! | `untrusted` | reads bytes that may be damaged |
 //! | `value_bytes` | how many bytes copied values take |
 
 pub(crate) mod canonical_float;
@@ -30,6 +31,7 @@ pub(crate) mod nested;
 pub(crate) mod result_array;
 pub(crate) mod true_values;
 pub(crate) mod type_name;
+pub(crate) mod untrusted;
 pub(crate) mod validate;
 pub(crate) mod value_bytes;
 pub(crate) mod zero_width;

@@ -12,6 +12,7 @@ use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, Field};
 
 use super::convert::{cast, is_narrow, relabel, value_type};
+use super::untrusted::read_untrusted;
 use crate::core::aggregate::bytes::Bytes;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::value_type::ValueType;
@@ -145,8 +146,9 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                     null.row(0)
                 }
             });
-            converter
-                .convert_rows(rows)?
+            // The bytes may be those of a saved state.
+            read_untrusted(|| converter.convert_rows(rows))
+                .map_err(|reason| Error::Arrow(reason.into()))?
                 .pop()
                 .ok_or(Error::Internal("arrow-row gave no array for a field"))
         }

@@ -8,10 +8,10 @@ use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_schema::Schema;
 
-use super::column_encoding;
+use super::column_encoding::{self, MOST_VALUES};
 use super::envelope::{own_metadata, seal, unseal};
 use crate::array::value_bytes::value_bytes;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 
 const WHAT: &str = "block of changes";
 
@@ -26,9 +26,6 @@ const MOST: usize = 1 << 18;
 /// The intended size of a block, in bytes. It leaves room because the next block may need more
 /// bytes for as many values.
 const WANTED: usize = MOST - MOST / 8;
-/// The maximum size of the values in a block of several rows, in bytes. The decoded batch has this
-/// size.
-const VALUES: usize = 1 << 21;
 /// One trial of compression decides for this many blocks. It succeeds if the block shrinks by a
 /// third. LZ4 takes about as long as copying that third along the way of a block.
 const ALIKE: usize = 16;
@@ -54,7 +51,7 @@ pub(crate) fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
             continue;
         }
         from = rows.end;
-        most = (values.saturating_mul(WANTED) / bytes.len().max(1)).clamp(WANTED, VALUES);
+        most = (values.saturating_mul(WANTED) / bytes.len().max(1)).clamp(WANTED, MOST_VALUES);
         blocks.push(bytes);
     }
     Ok(blocks)
@@ -63,6 +60,13 @@ pub(crate) fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
 /// Reads the changes of a block.
 pub(crate) fn decode(block: &[u8]) -> Result<RecordBatch> {
     let (metadata, rows) = unseal(WHAT, block)?;
+    // Each value has a byte, except in a column of nulls, which has any number of them.
+    if rows.num_rows() > MOST_VALUES {
+        return Err(Error::Format {
+            what: WHAT,
+            reason: format!("{} rows are more than a block holds", rows.num_rows()),
+        });
+    }
     let rows = column_encoding::decode(WHAT, &rows)?;
     let fields = rows.schema_ref().fields().clone();
     let schema = Schema::new_with_metadata(fields, own_metadata(metadata));

@@ -18,10 +18,14 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 
 use super::frame_of_reference::{self, FEW_ROWS, each};
+use crate::array::untrusted::read_untrusted;
 use crate::core::error::{Error, Result};
 
 const TYPE_KEY: &str = "windrow.type";
 const TEXT_KEY: &str = "windrow.text";
+/// The maximum size of the values in a block of several rows, in bytes. The decoded batch has this
+/// size.
+pub(super) const MOST_VALUES: usize = 1 << 21;
 
 /// Encodes the columns of a batch where that saves bytes. The envelope encodes top-level integers
 /// of every batch. Integers in structs are encoded here.
@@ -68,6 +72,7 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
         let is_null = column.data_type() == &DataType::Null;
         let column: ArrayRef = match (metadata.remove(TEXT_KEY), metadata.remove(TYPE_KEY)) {
             (Some(text), _) if is_null => {
+                check_size(what, Some(text.len()), column.len())?;
                 let texts = std::iter::repeat_n(text, column.len());
                 Arc::new(StringArray::from_iter_values(texts))
             }
@@ -78,7 +83,11 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
                 };
                 let data_type: DataType = named.parse().map_err(|_| wrong())?;
                 match column.data_type() {
-                    DataType::Null => new_null_array(&data_type, column.len()),
+                    DataType::Null => {
+                        check_size(what, null_bytes(&data_type), column.len())?;
+                        read_untrusted(|| Ok(new_null_array(&data_type, column.len())))
+                            .map_err(|_| wrong())?
+                    }
                     DataType::Int64 if is_time(&data_type) => viewed(column, data_type)?,
                     _ => return Err(wrong()),
                 }
@@ -88,6 +97,32 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
         let field = field.clone().with_data_type(column.data_type().clone());
         Ok(Some((field.with_metadata(metadata), column)))
     })
+}
+
+/// Checks that as many values of this size are in one block.
+fn check_size(what: &'static str, bytes: Option<usize>, rows: usize) -> Result<()> {
+    let size = bytes.and_then(|bytes| bytes.checked_mul(rows));
+    if size.is_some_and(|size| size <= MOST_VALUES) {
+        return Ok(());
+    }
+    Err(Error::Format {
+        what,
+        reason: format!("{rows} rows of a column are more than a block holds"),
+    })
+}
+
+/// The bytes of a null, which it counts in a block.
+fn null_bytes(data_type: &DataType) -> Option<usize> {
+    match data_type {
+        DataType::FixedSizeBinary(size) => usize::try_from(*size).ok(),
+        DataType::FixedSizeList(field, size) => {
+            null_bytes(field.data_type())?.checked_mul(usize::try_from(*size).ok()?)
+        }
+        DataType::Struct(fields) => fields.iter().try_fold(1_usize, |sum, field| {
+            sum.checked_add(null_bytes(field.data_type())?)
+        }),
+        other => Some(other.primitive_width().unwrap_or(1)),
+    }
 }
 
 /// Whether the name of a type parses to the same type.

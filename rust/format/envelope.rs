@@ -13,7 +13,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -23,11 +22,12 @@ use arrow_ipc::convert::try_schema_from_ipc_buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::root_as_message;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::Schema;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::compressed::has_true_lengths;
 use super::frame_of_reference;
+use crate::array::untrusted::read_untrusted;
 use crate::core::error::{Error, Result};
 
 /// The version of the whole format. Other versions are refused.
@@ -65,12 +65,17 @@ pub(crate) fn seal(
     writer.finish()?;
     drop(writer);
 
-    let digits = format!("{:016x}", xxh3_64(&bytes));
-    digits_of_checksum(&bytes)
-        .and_then(|range| bytes.get_mut(range))
-        .ok_or(Error::Internal("the metadata has no checksum"))?
-        .copy_from_slice(digits.as_bytes());
+    write_checksum(&mut bytes).ok_or(Error::Internal("the metadata has no checksum"))?;
     Ok(bytes)
+}
+
+/// Writes the checksum of sealed bytes into its place. `None` if they have no place for it.
+pub(crate) fn write_checksum(bytes: &mut [u8]) -> Option<()> {
+    let place = digits_of_checksum(bytes)?;
+    bytes.get_mut(place.clone())?.copy_from_slice(BLANK);
+    let digits = format!("{:016x}", xxh3_64(bytes));
+    bytes.get_mut(place)?.copy_from_slice(digits.as_bytes());
+    Some(())
 }
 
 /// Reads the output of [`seal`].
@@ -82,13 +87,11 @@ pub(crate) fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, Reco
             reason: "a column is longer than its bytes can be".into(),
         });
     }
-    let rows = read(what, || {
-        StreamDecoder::new().decode(&mut Buffer::from(bytes))
-    })?;
-    let rows = rows.ok_or_else(|| Error::Format {
-        what,
-        reason: "it holds no rows".into(),
-    })?;
+    let broken = |reason| Error::Format { what, reason };
+    let rows = read_untrusted(|| StreamDecoder::new().decode(&mut Buffer::from(bytes)));
+    let rows = rows
+        .map_err(broken)?
+        .ok_or_else(|| broken("it holds no rows".into()))?;
     Ok((metadata, frame_of_reference::decode(what, &rows)?))
 }
 
@@ -100,7 +103,8 @@ pub(crate) fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
             "its checksum does not match: the bytes are damaged or cut off".into(),
         ));
     }
-    let metadata = read(what, || try_schema_from_ipc_buffer(bytes))?.metadata;
+    let schema = read_untrusted(|| try_schema_from_ipc_buffer(bytes));
+    let metadata = schema.map_err(broken)?.metadata;
     match metadata.get(FORMAT_KEY).map(String::as_str) {
         Some(FORMAT) => Ok(metadata),
         other => Err(broken(format!(
@@ -114,18 +118,6 @@ pub(crate) fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
 pub(super) fn own_metadata(mut metadata: Metadata) -> Metadata {
     metadata.retain(|key, _| key != FORMAT_KEY && key != CHECKSUM_KEY);
     metadata
-}
-
-/// Reads bytes as Arrow. Arrow's reader follows offsets in the bytes, and panics if one is out of
-/// bounds.
-fn read<T>(
-    what: &'static str,
-    read: impl FnOnce() -> std::result::Result<T, ArrowError>,
-) -> Result<T> {
-    let broken = |reason: String| Error::Format { what, reason };
-    let read = catch_unwind(AssertUnwindSafe(read))
-        .map_err(|_| broken("its bytes are not Arrow's".into()))?;
-    read.map_err(|error| broken(error.to_string()))
 }
 
 /// Whether the checksum matches the bytes.

@@ -12,6 +12,7 @@ use arrow_schema::Field;
 use super::open_rows::{self, RUN_ID_LEN, Section, UNKNOWN, run_id};
 use super::state_store::StateStore;
 use super::windows::Windows;
+use crate::array::untrusted::read_untrusted;
 use crate::array::{convert, result_array};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::unknown_results::UnknownResults;
@@ -185,7 +186,8 @@ impl<'c> OpenReader<'c> {
                 }
                 rows.push(parser.parse(own.unwrap_or(nothing)));
             }
-            let decoded = section.converter.convert_rows(rows)?;
+            let decoded = read_untrusted(|| section.converter.convert_rows(rows));
+            let decoded = decoded.map_err(unreadable)?;
             if place < built_in {
                 columns.extend(decoded);
             } else {

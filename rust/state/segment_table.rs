@@ -55,13 +55,17 @@ impl SegmentGrid {
     }
 }
 
+/// The largest number of pages of a state. Their rows would have 256 GiB before compression.
+const MOST_PAGES: u64 = 1 << 20;
+
 /// The runs of each segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct SegmentTable(BTreeMap<i64, Vec<StoredRun>>);
 
 impl SegmentTable {
-    /// Checks that the runs of each segment have distinct numbers and the order of their layout.
+    /// Checks that the runs of each segment have distinct numbers and the order of their layout, and
+    /// that the pages can be listed.
     pub(crate) fn check(&self, layout: Layout) -> Result<()> {
         let is_sorted = |runs: &Vec<StoredRun>| match layout {
             Layout::Parts => runs.is_sorted_by(|left, right| left.number < right.number),
@@ -71,10 +75,17 @@ impl SegmentTable {
             let numbers: BTreeSet<u32> = runs.iter().map(|run| run.number).collect();
             numbers.len() == runs.len() && runs.iter().all(|run| run.pages > 0) && is_sorted(runs)
         };
-        if self.0.values().all(is_whole) {
-            Ok(())
-        } else {
-            Err(broken("the runs in its head contradict each other"))
+        if !self.0.values().all(is_whole) {
+            return Err(broken("the runs in its head contradict each other"));
+        }
+        let pages = self
+            .runs()
+            .map(|(_, run)| u64::from(run.pages) + u64::from(run.index));
+        match pages.sum() {
+            0..=MOST_PAGES => Ok(()),
+            pages => Err(broken(format!(
+                "its head lists {pages} pages, and a state has at most {MOST_PAGES}"
+            ))),
         }
     }
 
