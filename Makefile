@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help docs pictures demo demo-kafka simulate test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark mutants mutants-python soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka fuzz simulate test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark mutants mutants-python soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -47,7 +47,7 @@ MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manyli
 PYTEST := $(PY) -m pytest --durations=20
 SOAK_SEED := $(or $(SOAK_SEED),$(shell date +%s))
 SOAK_CASES ?= 5000
-SOAK_DAMAGES ?= 10000000
+SOAK_INPUTS ?= 1000000
 SOAK_EXAMPLES ?= 1000
 SOAK_STREAMS ?= 12000
 SOAK_RECORDS ?= 100000
@@ -58,6 +58,8 @@ SOAK_SCHEDULES ?= 20000
 SOAK_MUTANTS ?= all
 SEED ?= $(shell date +%s)
 SCHEDULES ?= 600
+FUZZ_INPUTS ?= 100000
+FUZZ_TARGET ?= all
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
 KAFKA_REPEATS ?= 1
@@ -156,6 +158,10 @@ test-slow-kafka: package maven
 simulate: package ## streams on a simulated cluster whose tasks and drivers die, beside an oracle (SEED=, SCHEDULES=, REPLAY= a file of schedules)
 	@"$(PY)" -m tests.python.simulation --seed "$(SEED)" --schedules "$(SCHEDULES)" --replay "$(REPLAY)"
 
+fuzz: ## damaged pages, blocks, rows and queries: no panic, no hang, little memory (FUZZ_INPUTS= of each target, FUZZ_TARGET=)
+	@tools/toolchain.sh fuzz
+	@"$$(tools/toolchain.sh python)" tools/fuzz.py --inputs="$(FUZZ_INPUTS)" --target="$(FUZZ_TARGET)"
+
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
 	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)
 
@@ -165,7 +171,7 @@ check: toolchain ## formats, lints, types, docs, licences, the stub against the 
 
 .PHONY: check-core check-module check-python
 check-core:
-	cargo fmt --check
+	cargo fmt --all --check
 	cargo clippy --locked --all-targets --features bench -- -D warnings
 
 check-module: package
@@ -220,8 +226,9 @@ mutants: ## faults planted in the core, and how many the tests notice, by room (
 mutants-python: package ## faults planted in the Python package, each with the test that must see it (some minutes)
 	$(PYTEST) -m soak tests/python/mutants
 
-soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=, SOAK_SCHEDULES=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=), all mutants of one room (SOAK_MUTANTS=)
-	SOAK_CASES=$(SOAK_CASES) SOAK_DAMAGES=$(SOAK_DAMAGES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
+soak: package maven ## long random tests (SOAK_CASES=, SOAK_INPUTS=, SOAK_EXAMPLES=, SOAK_STREAMS=, SOAK_SCHEDULES=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=), all mutants of one room (SOAK_MUTANTS=)
+	SOAK_CASES=$(SOAK_CASES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
+	$(MAKE) fuzz FUZZ_INPUTS=$(SOAK_INPUTS)
 	cargo bench --locked --features bench --benches -- --test
 	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
 		-m "hypothesis and not spark and not soak" tests/python
@@ -230,9 +237,8 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMP
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
 	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py tests/kafka/test_end_to_end.py
 	$(MAKE) mutants SEED=$(SOAK_SEED) ROOM=drawn MUTANTS=$(SOAK_MUTANTS)
-	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_DAMAGES) damaged rows of" \
-		"open windows, Python properties of $(SOAK_EXAMPLES)" \
-		"examples, $(SOAK_STREAMS) streams in 3 ways each and $(SOAK_SCHEDULES) schedules from seed $(SOAK_SEED)"
+	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_INPUTS) damaged" \
+		"inputs of each target, Python properties of $(SOAK_EXAMPLES) examples, $(SOAK_STREAMS) streams in 3 ways each and $(SOAK_SCHEDULES) schedules from seed $(SOAK_SEED)"
 
 clean: ## removes what the other targets made
 	rm -rf .venv target build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,9 +14,10 @@
 //! | [`batch`], [`state`] | queries over a whole input; what persists of a shard of a stream |
 //! | [`record`] | the operator that works record by record |
 //! | [`shard`] | the sessions of one shard of a stream |
+//! | `fuzz` | what reads bytes, as targets of a fuzzer (feature `fuzz`) |
 //! | `py` | the Python binding (feature `python`) |
 //!
-//! Nothing is public but what the benches use (feature `bench`).
+//! Nothing is public but what the benches and the fuzzer use (features `bench` and `fuzz`).
 
 #![cfg_attr(
     not(feature = "python"),
@@ -36,6 +37,8 @@ mod array;
 mod batch;
 mod core;
 mod format;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
 mod input;
 mod keys;
 mod plan;

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from argument import stop
+
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "target" / "mutants" / "tree"
 VERSION = "27.1.0"
@@ -23,11 +25,6 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "CAR
     "PROPTEST_MAX_SHRINK_ITERS": "0",
     "CARGO_PROFILE_DEV_DEBUG": "0",
 }
-
-
-def stop(sentence: str) -> SystemExit:
-    """An end with one sentence."""
-    return SystemExit(f"windrow: {sentence}")
 
 
 @dataclass(frozen=True, order=True)

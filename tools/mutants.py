@@ -18,7 +18,6 @@ import argparse
 import datetime
 import json
 import random
-import re
 import subprocess
 import sys
 import time
@@ -26,7 +25,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from mutant import ROOT, Mutant, built, check_installed, copy_tree, fate, mutants_of, passes, stop, tests_of
+from argument import number, stop
+from mutant import ROOT, Mutant, built, check_installed, copy_tree, fate, mutants_of, passes, tests_of
 
 ROOMS = ROOT / "tests" / "mutants" / "rooms.json"
 LEAST_TIMEOUT = 60
@@ -48,13 +48,6 @@ class Outcome:
     @property
     def viable(self) -> int:  # noqa: D102
         return self.caught + self.counts["missed"]
-
-
-def number(name: str, text: str, least: int) -> int:
-    """A whole number that was given as text."""
-    if not re.fullmatch(r"\d{1,18}", text) or int(text) < least:
-        raise stop(f"{name}: got {text!r}; allowed: a whole number from {least}")
-    return int(text)
 
 
 def chosen(room: str, rooms: dict[str, Any], seed: int) -> list[str]:

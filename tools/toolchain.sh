@@ -3,6 +3,7 @@
 #   tools/toolchain.sh check      lists missing tools and how to install them, exits with 1 if any is missing
 #   tools/toolchain.sh build      the same for the tools that build a wheel
 #   tools/toolchain.sh maven      the same for the additional tools of broker tests and demos
+#   tools/toolchain.sh fuzz       the same for the tools that build the fuzzer
 #   tools/toolchain.sh callgrind  the same for the tools that count instructions
 #   tools/toolchain.sh python     prints a Python that can create the virtual environment
 #   tools/toolchain.sh java-home  prints the home of a Java for Spark, or nothing
@@ -103,6 +104,12 @@ maven() {
   return "$missing"
 }
 
+fuzz() {
+  build || true
+  command -v c++ >/dev/null 2>&1 || say "a C++ compiler (c++) is missing, libFuzzer is built with it: install it (Debian and Ubuntu: apt install build-essential; macOS: xcode-select --install)."
+  return "$missing"
+}
+
 callgrind() {
   build || true
   if ! command -v valgrind >/dev/null 2>&1; then
@@ -115,6 +122,7 @@ case "${1:-check}" in
   check) check ;;
   build) build ;;
   maven) maven ;;
+  fuzz) fuzz ;;
   callgrind) callgrind ;;
   python) python ;;
   java-home) java_home || true ;;

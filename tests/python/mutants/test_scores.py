@@ -70,16 +70,19 @@ def test_each_room_has_files_and_each_of_its_survivors_stands_in_the_code_with_a
 
 
 @pytest.mark.parametrize(
-    ("argument", "says"),
+    ("tool", "argument", "says"),
     [
-        ("--seed=x", "windrow: SEED: got 'x'; allowed: a whole number from 0"),
-        ("--mutants=-1", "windrow: MUTANTS: got '-1'; allowed: a whole number from 1"),
-        ("--mutants=0", "windrow: MUTANTS: got '0'; allowed: a whole number from 1"),
-        ("--room=attic", "windrow: ROOM: got 'attic'; allowed: window, time, session, sliding, store, operator, "),
+        ("mutants", "--seed=x", "windrow: SEED: got 'x'; allowed: a whole number from 0"),
+        ("mutants", "--mutants=-1", "windrow: MUTANTS: got '-1'; allowed: a whole number from 1"),
+        ("mutants", "--mutants=0", "windrow: MUTANTS: got '0'; allowed: a whole number from 1"),
+        ("mutants", "--room=attic", "windrow: ROOM: got 'attic'; allowed: window, time, session, sliding, store, "),
+        ("fuzz", "--inputs=1.5", "windrow: FUZZ_INPUTS: got '1.5'; allowed: a whole number from 1"),
+        ("fuzz", "--inputs=0", "windrow: FUZZ_INPUTS: got '0'; allowed: a whole number from 1"),
+        ("fuzz", "--target=attic", "windrow: FUZZ_TARGET: got 'attic'; allowed: pages, heads, blocks, changes, rows, "),
     ],
 )
-def test_bad_input_is_one_sentence_before_anything_runs(argument: str, says: str) -> None:
-    command = [sys.executable, str(ROOT / "tools" / "mutants.py"), argument]
+def test_bad_input_is_one_sentence_before_anything_runs(tool: str, argument: str, says: str) -> None:
+    command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), argument]
     done = subprocess.run(command, check=False, capture_output=True, text=True, env={"PATH": ""})
     assert done.returncode == 1
     assert done.stderr.startswith(says)

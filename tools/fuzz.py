@@ -1,0 +1,117 @@
+"""Damages what windrow reads, and looks for panics, hangs and memory without bounds: `make fuzz`.
+
+    fuzz.py [--inputs 100000] [--target pages]    so many inputs for a target, or for each
+
+libFuzzer changes bytes, and keeps those that run code which no other ran. `rust/fuzz` has the targets, and says what
+they check. They seal the bytes anew, so a checksum stops nothing. Inputs stay in `target/fuzz`, and the next run goes
+on from them. Exits with 1 if a target fails or ran no input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from argument import number, stop
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "fuzz"
+TARGETS = re.findall(r'name: "(\w+)"', (ROOT / "rust" / "fuzz" / "mod.rs").read_text())
+LONGEST = 10
+"""Seconds for an input."""
+MOST_MEMORY, MOST_ADDRESSES = 1024, 4 << 30
+"""MiB that an input may use, and bytes that it may ask for."""
+# Coverage as libFuzzer counts it, without a sanitizer: stable Rust has none.
+FLAGS = (
+    "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-trace-compares "
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table "
+    "-Ccodegen-units=1"
+)
+
+
+class Run(NamedTuple):
+    """What libFuzzer says of a run."""
+
+    inputs: int
+    seconds: float
+    coverage: int
+    new: int
+    megabytes: int
+
+
+def built() -> Path:
+    """Builds the fuzzer."""
+    host = re.search(r"host: (\S+)", subprocess.check_output(["rustc", "-vV"], text=True))
+    if host is None:
+        raise stop("rustc does not name its host")
+    # With a target, build scripts are built without the flags.
+    command = ["cargo", "build", "--locked", "--release", "--quiet", "--package", "windrow-fuzz", "--target", host[1]]
+    environment = os.environ | {"RUSTFLAGS": FLAGS, "CARGO_TARGET_DIR": str(FOLDER / "build")}
+    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+        raise stop("the fuzzer does not build")
+    return FOLDER / "build" / host[1] / "release" / "fuzz"
+
+
+def limit_memory() -> None:
+    """Limits the addresses of this process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
+
+
+def fuzzed(program: Path, target: str, inputs: int) -> Run | None:
+    """Runs a target. Prints why it failed, and returns None, if it did."""
+    corpus, log, faults = FOLDER / "inputs" / target, FOLDER / f"{target}.log", FOLDER / "faults"
+    environment = os.environ | {"WINDROW_FUZZ": target}
+    for folder in (corpus, faults):
+        folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([program], env=environment | {"WINDROW_SEEDS": str(corpus)}, check=True)
+    limits = [f"-runs={inputs}", f"-timeout={LONGEST}", f"-rss_limit_mb={MOST_MEMORY}"]
+    command = [program, *limits, f"-artifact_prefix={faults}/{target}-", "-print_final_stats=1", corpus]
+    with log.open("w") as output:
+        done = subprocess.run(
+            command, cwd=FOLDER, env=environment, stdout=output, stderr=output, check=False, preexec_fn=limit_memory
+        )
+    text = log.read_text(errors="replace")
+    if done.returncode:
+        telling = re.compile(r"windrow:|==\d+== ERROR|memory allocation|artifact")
+        said = [line for line in text.splitlines() if telling.match(line)]
+        print(f"{target} failed; {log} says more", *said, sep="\n  ")
+        print(f"  again: WINDROW_FUZZ={target} {program} FILE")
+        return None
+
+    def last(pattern: str) -> int:
+        return int(re.findall(pattern, text)[-1])
+
+    ran, new = last(r"number_of_executed_units: *(\d+)"), last(r"new_units_added: *(\d+)")
+    return Run(ran, last(r"Done \d+ runs in (\d+) second"), last(r"cov: (\d+)"), new, last(r"peak_rss_mb: *(\d+)"))
+
+
+def main() -> int:
+    """Runs the targets one after the other, and prints what each did."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--inputs", default="100000")
+    parser.add_argument("--target", default="all")
+    options = parser.parse_args()
+    inputs = number("FUZZ_INPUTS", options.inputs, 1)
+    if options.target not in ("all", *TARGETS):
+        raise stop(f"FUZZ_TARGET: got {options.target!r}; allowed: {', '.join(TARGETS)} or all")
+    program = built()
+    print("target          inputs   seconds   inputs/s   branches    new   MiB", flush=True)
+    failed = False
+    for target in TARGETS if options.target == "all" else [options.target]:
+        run = fuzzed(program, target, inputs)
+        failed |= run is None or not run.inputs
+        if run is not None:
+            speed = run.inputs / max(run.seconds, 1)
+            row = f"{run.inputs:12,}{run.seconds:10}{speed:11,.0f}{run.coverage:11,}{run.new:7,}{run.megabytes:6}"
+            print(f"{target:10}{row}", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
