@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._folds.python_shape import has_type
+
 _ALLOWED = (
     "times of the years 1 to 9999, times of day in whole microseconds, and durations of less than a billion days, as "
     "Python has no others"
@@ -93,5 +95,10 @@ def _is_cut(values: Any) -> bool:
         return _is_cut(values.keys) or _is_cut(values.items)
     if pa.types.is_struct(kind):
         return any(map(_is_cut, values.flatten()))
-    is_list = kind.num_fields == 1 and hasattr(values, "flatten")
-    return is_list and _is_cut(values.flatten())
+    if not has_type(kind, pa.time64("ns").equals):
+        return False
+    if pa.types.is_run_end_encoded(kind):
+        return _is_cut(values.values.slice(values.find_physical_offset(), values.find_physical_length()))
+    # One by one: pyarrow flattens lists of some types only.
+    lists = [values.slice(row, 1) for row in range(len(values))] if hasattr(values, "flatten") else []
+    return any(_is_cut(one.flatten()) for one in lists if not one.null_count)

@@ -147,13 +147,18 @@ def runs(values: pa.Array[Any]) -> pa.Array[Any]:
 
 NAMES = pa.array(["a", None, "b"])
 LONG_VIEWS = [[["a"]], [["a"]], [[]], None, [["b", None]]]
+MARKED: Any = pa.ExtensionArray.from_storage(Marked(), pa.array([{"x": "a"}] * 5))
+ONES = pa.array([1] * 5, pa.int32())
 ENCODED = [
     runs(NAMES.cast(pa.string_view())),
     pa.StructArray.from_arrays([runs(NAMES)], ["x"]),
     pa.ListArray.from_arrays(pa.array([0, 1, 2, 2, 4, 5], pa.int32()), runs(NAMES)),
     pa.array(LONG_VIEWS, pa.list_view(pa.large_list_view(pa.string_view()))),
     pa.DictionaryArray.from_arrays(pa.array([0, 1, 4, 2, 4], pa.int8()), runs(NAMES)),
-    pa.StructArray.from_arrays([pa.ExtensionArray.from_storage(Marked(), pa.array([{"x": "a"}] * 5))], ["x"]),
+    pa.StructArray.from_arrays([MARKED], ["x"]),
+    pa.ListArray.from_arrays(
+        pa.array(range(6), pa.int32()), pa.ListViewArray.from_arrays(ONES, ONES, MARKED), mask=pa.array([True] * 5)
+    ),
 ]
 
 

@@ -265,6 +265,19 @@ def test_a_time_of_day_within_a_nested_value_is_not_cut(kind: pa.DataType) -> No
             windowed.agg(**last)
 
 
+def test_a_time_of_day_in_runs_is_not_cut() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array([5_000, 5_001], pa.time64("ns")))
+    last = {"last": wr.reduce("v", lambda _, value: value)}
+    for column, fits in ((runs[:1], True), (runs[1:], False)):
+        data = table_of("v", pa.int64(), 1).set_column(2, "v", pa.concat_arrays([column, column]))
+        windowed = wr.group_by(data, "k", time="ts").windowed_by(WINDOWS)
+        if fits:
+            assert windowed.agg(**last)["last"].to_pylist() == [time(microsecond=5)]
+            continue
+        with pytest.raises(OverflowError, match="column 'v': got .*00:00:00.000005001.* whole microseconds"):
+            windowed.agg(**last)
+
+
 def test_within_a_struct_the_error_names_the_field() -> None:
     parts = pa.StructArray.from_arrays([pa.array([0, FAR]).cast(pa.timestamp("us"))], ["at"])
     data = table_of("v", pa.int64(), 1).set_column(2, "v", parts)
