@@ -251,10 +251,10 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return series
     if str(kind) == "object":
         return pd.Series(_objects(column), dtype=object)
-    is_sparse = str(kind).startswith(("Sparse[int", "Sparse[uint", "Sparse[bool"))
-    if is_sparse and column.null_count:
-        return series  # as in pandas: its sparse integers and booleans have no null
-    exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
+    takes_nulls = isinstance(kind, pd.api.extensions.ExtensionDtype)
+    if isinstance(kind, pd.SparseDtype):
+        takes_nulls = kind.subtype.kind == "f"
+    exact = takes_nulls or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
 
 

@@ -106,6 +106,9 @@ def test_sparse_columns_are_keys_and_values(values: list[Any]) -> None:
         found = answer(data)
         assert all(found[name].dtype == data["v"].dtype for name in {"v", "f", "m"} & {*found})
         pd.testing.assert_frame_equal(found.astype(dict(answer(dense).dtypes)), answer(dense))
+    other = wr.group_by(frame(), "user", time="ts")
+    both = wr.cogroup(a=other, b=wr.group_by(data, "user", time="ts")).windowed_by(wr.SessionWindows.with_gap("1 day"))
+    assert plain(both.with_columns()["v"]).count(None) >= 5  # the rows of the other input
 
 
 def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
