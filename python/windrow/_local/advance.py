@@ -14,6 +14,7 @@ from windrow._executor.batches import rebased, stream_reader
 from windrow._executor.empty_arrays import decoded, is_encoded, rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
+from windrow._folds.python_shape import plain
 from windrow._local.columns import Columns
 from windrow._local.results import decoded_values, of_type, table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
@@ -115,8 +116,7 @@ def _columns(plan: Plan, named: Mapping[str, Any], shown: tuple[str, ...], rows:
     time: Any = plan.schema.field(plan.time).type
     columns = dict[str, Any]()
     for place, key in enumerate(plan.keys):
-        kind: Any = plan.schema.field(key).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = plain(plan.schema.field(key).type)
         name = plan.key_names[place] if plan.key_names else None
         columns[key] = (
             pa.chunked_array([pa.array([0] * rows, kind)]) if name is None else _cast(name, named[name], kind)
