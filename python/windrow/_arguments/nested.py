@@ -37,7 +37,7 @@ def with_inner(kind: Any, change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> A
         return pa.struct(fields)
     if isinstance(kind, pa.MapType):
         of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
-        return of_fields(fields[0].with_nullable(False), fields[1])
+        return of_fields(fields[0].with_nullable(False), fields[1], kind.keys_sorted)
     size = [kind.list_size] if isinstance(kind, pa.FixedSizeListType) else []
     return getattr(pa, _MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
 

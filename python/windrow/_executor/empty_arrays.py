@@ -27,17 +27,37 @@ def is_encoded(kind: Any) -> bool:
 def decoded(kind: Any) -> Any:
     """The type in the layouts that keys have: without runs, and with lists in place of their views, at any depth.
 
+    Nor are there dictionaries of these, of dictionaries or of extension types.
+
     >>> decoded(pa.run_end_encoded(pa.int32(), pa.string()))
     DataType(string)
     """
-    if pa.types.is_run_end_encoded(kind) or (
-        pa.types.is_dictionary(kind) and decoded(kind.value_type) != kind.value_type
-    ):
-        return _VIEWS.get(str(kind.value_type), decoded(kind.value_type))
+    is_run = pa.types.is_run_end_encoded(kind)
+    if is_run or (pa.types.is_dictionary(kind) and (_is_lost(kind) or decoded(kind.value_type) != kind.value_type)):
+        values = kind.value_type
+        return _VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
     if is_encoded(kind):
         kind = (pa.large_list if str(kind).startswith("large") else pa.list_)(kind.value_field)
-    is_map = isinstance(kind, pa.MapType)
-    return kind if is_map else with_inner(kind, lambda field: field.with_type(decoded(field.type)))
+    return with_inner(kind, lambda field: field.with_type(decoded(field.type)))
+
+
+def carried(field: pa.Field[Any]) -> pa.Field[Any]:
+    """The field in the type that the core takes: decoded where it has layouts that the core or pyarrow cannot read.
+
+    >>> runs = pa.run_end_encoded(pa.int32(), pa.int8())
+    >>> carried(pa.field("v", pa.run_end_encoded(pa.int32(), runs))).type
+    DataType(int8)
+    """
+    return field.with_type(decoded(field.type)) if _is_lost(field.type) else field
+
+
+def _is_lost(kind: Any) -> bool:
+    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or other runs or dictionaries."""
+    if not pa.types.is_run_end_encoded(kind) and not pa.types.is_dictionary(kind):
+        return any(_is_lost(field.type) for field in inner_fields(kind))
+    values = kind.value_type
+    is_packed = pa.types.is_run_end_encoded(values) or pa.types.is_dictionary(values)
+    return is_packed or isinstance(values, pa.BaseExtensionType) or _is_lost(values)
 
 
 def has_lists(kind: Any) -> bool:
@@ -86,7 +106,7 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return pa.Array.from_buffers(
             kind, len(array), [validity, ends.buffers()[1]], array.null_count, children=[lists.flatten()]
         )
-    if pa.types.is_dictionary(own) and decoded(own.value_type) != own.value_type and not pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(own) and decoded(own) != own:
         return _taken(rebuilt(array.dictionary, kind), array.indices)
     if pa.types.is_dictionary(own) and not pa.types.is_dictionary(kind):
         # pyarrow casts no dictionary of views or of nested values, and takes no views.

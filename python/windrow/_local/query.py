@@ -20,6 +20,7 @@ from windrow._arguments.expression import ColumnExpression
 from windrow._arguments.nested import no_rows
 from windrow._executor.batch import final_windows, folds_in_order, query_of
 from windrow._executor.batches import filtered, rebased, rebased_stream, stream_reader
+from windrow._executor.empty_arrays import carried
 from windrow._executor.free_memory import free_memory
 from windrow._folds.python_shape import decoded
 from windrow._local.advance import rows_of, specification_of, with_bounds
@@ -356,7 +357,7 @@ class LocalInput(Input[Any]):
         if allowed is not None:
             raise bad_column_type(argument, column, self._source.dtype(self.columns.index(column)), allowed)
         try:
-            return self._source.schema([position]).field(0)
+            return carried(self._source.schema([position]).field(0))
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise TypeError(
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "

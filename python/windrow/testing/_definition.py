@@ -13,6 +13,7 @@ import pyarrow as pa
 from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import CONSTANT, ColumnExpression
+from windrow._executor.empty_arrays import carried
 from windrow._plan.input import Input, Need
 from windrow._plan.plan import Origins, Plan
 
@@ -107,7 +108,7 @@ class Blank(Input[Answer]):
         raise _step(f"[{column!r}]", "on the data")
 
     def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
-        return self._schema.field(position)
+        return carried(self._schema.field(position))
 
 
 def plan_of(definition: Definition, schema: Schemas) -> Plan:

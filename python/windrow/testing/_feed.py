@@ -14,7 +14,8 @@ from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value, listed, unknown_column, unknown_word
 from windrow._arguments.integer import integer
 from windrow._arguments.nested import no_rows, nulls
-from windrow._executor.batches import picked, rebased
+from windrow._executor.batches import conformed, picked, rebased
+from windrow._executor.empty_arrays import carried
 from windrow._executor.tasks import Source
 from windrow._plan.plan import SERIES, Plan
 from windrow.testing._definition import Schemas
@@ -245,7 +246,8 @@ def cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.Record
     """
     if rows is None:
         return table.to_batches()
-    whole = table.combine_chunks()
+    schema = pa.schema(map(carried, table.schema))
+    whole = pa.Table.from_batches([conformed(batch, schema) for batch in table.to_batches()], schema).combine_chunks()
     lengths: Iterator[int]
     if isinstance(rows, Iterable) and not isinstance(rows, str):
         lengths = map(_length, itertools.chain(rows, [whole.num_rows]))
