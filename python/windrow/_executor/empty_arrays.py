@@ -32,8 +32,7 @@ def decoded(kind: Any) -> Any:
     >>> decoded(pa.run_end_encoded(pa.int32(), pa.string()))
     DataType(string)
     """
-    is_run = pa.types.is_run_end_encoded(kind)
-    if is_run or (pa.types.is_dictionary(kind) and (_is_lost(kind) or decoded(kind.value_type) != kind.value_type)):
+    if pa.types.is_run_end_encoded(kind) or (pa.types.is_dictionary(kind) and _is_lost(kind)):
         values = kind.value_type
         return _VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
     if is_encoded(kind):
@@ -52,12 +51,11 @@ def carried(field: pa.Field[Any]) -> pa.Field[Any]:
 
 
 def _is_lost(kind: Any) -> bool:
-    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or other runs or dictionaries."""
+    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or other encoded values."""
     if not pa.types.is_run_end_encoded(kind) and not pa.types.is_dictionary(kind):
         return any(_is_lost(field.type) for field in inner_fields(kind))
     values = kind.value_type
-    is_packed = pa.types.is_run_end_encoded(values) or pa.types.is_dictionary(values)
-    return is_packed or isinstance(values, pa.BaseExtensionType) or _is_lost(values)
+    return isinstance(values, pa.BaseExtensionType) or pa.types.is_dictionary(values) or decoded(values) != values
 
 
 def has_lists(kind: Any) -> bool:

@@ -152,7 +152,6 @@ ENCODED = [
     pa.array(LONG_VIEWS, pa.list_view(pa.large_list_view(pa.string_view()))),
     pa.DictionaryArray.from_arrays(pa.array([0, 1, 4, 2, 4], pa.int8()), runs(NAMES)),
     pa.StructArray.from_arrays([MARKED], ["x"]),
-    pa.array([], pa.list_view(pa.null())),
     pa.ListArray.from_arrays(
         pa.array(range(6), pa.int32()), pa.ListViewArray.from_arrays(ONES, ONES, MARKED), mask=pa.array([True] * 5)
     ),
@@ -160,6 +159,7 @@ ENCODED = [
     pa.ListArray.from_arrays(pa.array(range(6), pa.int32()), pa.DictionaryArray.from_arrays(CODES, UUIDS)),
     pa.DictionaryArray.from_arrays(CODES, UUIDS),
     runs(UUIDS),
+    pa.DictionaryArray.from_arrays(CODES, pa.StructArray.from_arrays([runs(NAMES)], ["x"])),
     runs(CODED_LISTS),
     pa.StructArray.from_arrays([CODED_LISTS], ["x"]),
     pa.FixedSizeListArray.from_arrays(
@@ -240,6 +240,10 @@ def check_keys(table: pa.Table) -> None:
         assert {str(row["v"]): row["n"] for row in found.to_pylist()} == counts
         assert found["first"].to_pylist() == found["v"].to_pylist()
         assert layout(found.schema.field("v").type) == layout(kind)
+    driver = StreamDriver(lambda data: wr.group_by(data, "v", time="ts").windowed_by(GAP).count(), table.schema)
+    driver.pipe_batch(table, rows=1)
+    driver.finish()
+    assert {str(row["v"]): row["count"] for row in driver.read_table().to_pylist()} == counts
     both = wr.cogroup(a=grouped, b=grouped).windowed_by(GAP).count()
     assert {str(row["v"]): row["count"] for row in both.to_pylist()} == {key: 2 * n for key, n in counts.items()}
     assert {str(key) for key in grouped.windowed_by(SLIDING).count()["v"].to_pylist()} == set(counts)
@@ -261,6 +265,11 @@ def test_a_record_of_an_encoded_key_is_explained() -> None:
         table = pa.table({"ts": all_at(*range(5)), "v": column})
         windowed = wr.group_by(table, "v", time="ts").windowed_by(GAP)
         assert "08:00" in wr.explain_record(windowed, column[0].as_py(), at(0))
+
+
+def test_a_key_without_values_may_be_a_list_of_nulls() -> None:
+    nothing = pa.array([], pa.list_view(pa.null()))
+    assert wr.group_by(minutes(nothing), "v", time="ts").windowed_by(GAP).count()["v"].type == nothing.type
 
 
 def test_zeros_and_nans_of_runs_are_one_key_each() -> None:
