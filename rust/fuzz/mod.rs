@@ -77,18 +77,38 @@ pub const TARGETS: [Target; 7] = [
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::*;
 
+    static SEEDS: LazyLock<Vec<Vec<Vec<u8>>>> =
+        LazyLock::new(|| TARGETS.iter().map(|target| (target.seeds)()).collect());
+
     #[test]
     fn each_target_reads_its_seeds() {
-        for target in TARGETS {
-            let seeds = (target.seeds)();
+        for (target, seeds) in TARGETS.iter().zip(&*SEEDS) {
             assert!(seeds.len() >= 7, "{}", target.name);
             for (nth, seed) in seeds.iter().enumerate() {
                 assert!((target.read)(seed), "{} {nth}", target.name);
             }
+        }
+    }
+
+    /// Each character of an input is a byte.
+    #[test]
+    fn inputs_that_once_failed_are_refused() {
+        let lines = include_str!("../../tests/vectors/fuzz.jsonl").lines();
+        assert!(lines.clone().count() >= 4);
+        for line in lines {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let target = TARGETS.iter().find(|target| line["target"] == target.name);
+            let characters = line["input"].as_str().unwrap().chars();
+            let input = characters.map(|byte| u8::try_from(u32::from(byte)).unwrap());
+            let is_read = (target.unwrap().read)(&input.collect::<Vec<u8>>());
+            assert!(!is_read, "{}", line["why"]);
         }
     }
 
@@ -97,11 +117,10 @@ mod tests {
 
         #[test]
         fn damage_under_a_true_checksum_is_no_panic(target in 0..TARGETS.len(), seed in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 1..9)) {
-            let target = &TARGETS[target];
-            let mut damaged = seed.get(&(target.seeds)()).clone();
+            let mut damaged = seed.get(&SEEDS[target]).clone();
             let at = at.index(damaged.len() - bytes.len());
             damaged[at..at + bytes.len()].copy_from_slice(&bytes);
-            (target.read)(&damaged);
+            (TARGETS[target].read)(&damaged);
         }
     }
 }
