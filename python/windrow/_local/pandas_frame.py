@@ -253,7 +253,7 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return pd.Series(_objects(column), dtype=object)
     takes_nulls = isinstance(kind, pd.api.extensions.ExtensionDtype)
     if isinstance(kind, pd.SparseDtype):
-        takes_nulls = str(kind).startswith("Sparse[float")
+        takes_nulls = pd.api.types.is_float_dtype(kind)
     exact = takes_nulls or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
 

@@ -177,6 +177,11 @@ def test_unions_are_collected(mode: str) -> None:
     assert result["first"].to_pylist() == [7]
 
 
+def test_sparse_columns_of_pandas_are_numbers() -> None:
+    frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pd.arrays.SparseArray([1, 0, 2])})
+    assert sessions(frame).agg(v=wr.sum("v"))["v"].tolist() == [3]
+
+
 class Stream:
     """Gives an Arrow stream, as an object."""
 
