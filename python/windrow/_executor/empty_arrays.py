@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.nested import inner_fields, no_values, with_inner
+from windrow._arguments.nested import LIST_TYPES, inner_fields, no_values, with_inner
 from windrow._native import RowColumns
 
-_LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
+_LISTS: Any = (*LIST_TYPES, pa.MapType)
 
 
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
@@ -118,9 +118,8 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return pa.Array.from_buffers(kind, len(array), [validity], array.null_count, children=parts)
     if not isinstance(kind, _LISTS) or type(own) is not type(kind):
         return array if own == kind else array.cast(kind)
-    is_map, is_fixed = isinstance(kind, pa.MapType), isinstance(kind, pa.FixedSizeListType)
-    inner = pa.struct([kind.key_field, kind.item_field]) if is_map else kind.value_type
-    buffers = array.buffers()[: 1 if is_fixed else 2]
+    inner = pa.struct([kind.key_field, kind.item_field]) if isinstance(kind, pa.MapType) else kind.value_type
+    buffers = array.buffers()[: kind.num_buffers]
     return pa.Array.from_buffers(
         kind, len(array), buffers, array.null_count, array.offset, [rebuilt(array.values, inner)]
     )

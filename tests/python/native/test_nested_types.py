@@ -144,6 +144,8 @@ MARKED: Any = pa.ExtensionArray.from_storage(Marked(), pa.array([{"x": "a"}] * 5
 UUIDS: Any = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16, None, b"1" * 16], pa.binary(16)))
 CODES = pa.array([0, 1, None, 2, 0], pa.int8())
 ONES = pa.array([1] * 5, pa.int32())
+ZEROS = pa.py_buffer(bytes(20))
+WITHOUT_BUFFERS: Any = pa.Array.from_buffers(pa.list_(pa.int8()), 0, [None, None], children=[pa.array([], pa.int8())])
 CODED_LISTS = pa.DictionaryArray.from_arrays(CODES, pa.array([["a"], None, []]))
 ENCODED = [
     runs(NAMES.cast(pa.string_view())),
@@ -159,6 +161,7 @@ ENCODED = [
     pa.ListArray.from_arrays(pa.array(range(6), pa.int32()), pa.DictionaryArray.from_arrays(CODES, UUIDS)),
     pa.DictionaryArray.from_arrays(CODES, UUIDS),
     runs(UUIDS),
+    pa.Array.from_buffers(pa.list_view(pa.list_(pa.int8())), 5, [None, ZEROS, ZEROS], children=[WITHOUT_BUFFERS]),
     pa.DictionaryArray.from_arrays(CODES, pa.StructArray.from_arrays([runs(NAMES)], ["x"])),
     runs(CODED_LISTS),
     pa.StructArray.from_arrays([CODED_LISTS], ["x"]),
