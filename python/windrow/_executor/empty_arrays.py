@@ -51,11 +51,12 @@ def carried(field: pa.Field[Any]) -> pa.Field[Any]:
 
 
 def _is_lost(kind: Any) -> bool:
-    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or other encoded values."""
+    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or nested or encoded values."""
     if not pa.types.is_run_end_encoded(kind) and not pa.types.is_dictionary(kind):
         return any(_is_lost(field.type) for field in inner_fields(kind))
     values = kind.value_type
-    return isinstance(values, pa.BaseExtensionType) or pa.types.is_dictionary(values) or decoded(values) != values
+    not_plain = (pa.BaseExtensionType, pa.DictionaryType, pa.StructType, *_LISTS)
+    return isinstance(values, not_plain) or decoded(values) != values
 
 
 def has_lists(kind: Any) -> bool:

@@ -161,6 +161,7 @@ ENCODED = [
     pa.ListArray.from_arrays(pa.array(range(6), pa.int32()), pa.DictionaryArray.from_arrays(CODES, UUIDS)),
     pa.DictionaryArray.from_arrays(CODES, UUIDS),
     runs(UUIDS),
+    pa.ListViewArray.from_arrays(ONES, ONES, CODED_LISTS, mask=pa.array([False, True] * 2 + [False])),
     pa.Array.from_buffers(pa.list_view(pa.list_(pa.int8())), 5, [None, ZEROS, ZEROS], children=[WITHOUT_BUFFERS]),
     pa.DictionaryArray.from_arrays(CODES, pa.StructArray.from_arrays([runs(NAMES)], ["x"])),
     runs(CODED_LISTS),
