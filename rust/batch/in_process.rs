@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat_batches;
 
 use super::list_room::ListRoom;
 use super::partition::PartitionBits;
 use super::workers;
 use crate::array::dictionary::unpacked_field;
+use crate::array::nested::children;
 use crate::array::value_bytes::batch_bytes;
 use crate::array::{convert, validate};
 use crate::core::aggregate::SeqNo;
@@ -170,8 +171,7 @@ fn unpacked_batch(batch: &RecordBatch) -> Result<RecordBatch> {
     let unpacked: Vec<Field> = fields.clone().map(|field| unpacked_field(field)).collect();
     let columns = fields.zip(batch.columns()).map(|(field, column)| {
         // Copying such a column follows its indices, so they must be valid.
-        let data_type = column.data_type();
-        if data_type.is_nested() || matches!(data_type, DataType::Dictionary(..)) {
+        if !children(column.data_type()).is_empty() {
             validate::check(field.name(), column)?;
         }
         convert::unpack(column)

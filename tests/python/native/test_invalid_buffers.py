@@ -103,8 +103,7 @@ INVALID: dict[str, tuple[pa.Array[Any], str]] = {
 def test_values_that_are_not_valid_are_an_error(name: str) -> None:
     column, error = INVALID[name]
     kept = wr.aggregate(str, lambda held, row: held, lambda a, b: a, schema="string", columns=["v"])
-    tables = [rows(column)] if name == "runs" else [rows(column), pa.concat_tables([rows(column)] * 2)]
-    for table in tables:
+    for table in (rows(column), pa.concat_tables([rows(column)] * 2)):
         for aggregate in (wr.first("v"), wr.collect_list("v"), wr.reduce("v", lambda one, other: other), kept):
             with pytest.raises(ValueError, match=error):
                 sessions(table).agg(v=aggregate)
