@@ -55,7 +55,12 @@ def _is_lost(kind: Any) -> bool:
     if not pa.types.is_run_end_encoded(kind) and not pa.types.is_dictionary(kind):
         return any(_is_lost(field.type) for field in inner_fields(kind))
     values = kind.value_type
-    lost = (pa.BaseExtensionType, pa.StructType, *_LISTS, *([pa.DictionaryType] if pa.types.is_dictionary(kind) else []))
+    lost = (
+        pa.BaseExtensionType,
+        pa.StructType,
+        *_LISTS,
+        *([pa.DictionaryType] if pa.types.is_dictionary(kind) else []),
+    )
     return isinstance(values, lost) or decoded(values) != values
 
 

@@ -5,7 +5,7 @@ Their own types say nothing. Each column gets the first type with which all aggr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,11 @@ _KINDS = (
     pa.string(),
     pa.timestamp("us"),
     pa.duration("us"),
+)
+
+_ASTRAY = (
+    "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's "
+    "validate(full=True))"
 )
 
 
@@ -79,8 +84,11 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
     return other if passes(other, check) else plan
 
 
-def typed_stream(stream: Any, schema: pa.Schema) -> Any:
-    """A stream in the types of a plan, which differ from its own for columns without values."""
+def typed_stream(stream: Any, schema: pa.Schema, remembered: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
+    """A stream in the types of a plan, which differ from its own for encoded columns and those without values.
+
+    `remembered` keeps what its batches raise.
+    """
     own = stream.schema if isinstance(stream, pa.Table) else None
     if own is None:
         stream = stream_reader(stream)
@@ -88,18 +96,21 @@ def typed_stream(stream: Any, schema: pa.Schema) -> Any:
     if own.types == schema.types:
         return stream
     reader = stream_reader(stream)
-    return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))
+    return pa.RecordBatchReader.from_batches(schema, remembered(of_schema(batch, schema) for batch in reader))
 
 
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch in the columns of a plan, where encoded keys, columns without values and those of a job differ."""
 
-    def typed(column: Any, kind: Any) -> Any:
+    def typed(name: str, column: Any, kind: Any) -> Any:
         if kind in (column.type, decoded(column.type)):
-            return rebuilt(column, kind)
+            try:
+                return rebuilt(column, kind)
+            except (pa.ArrowInvalid, IndexError) as error:
+                raise ValueError(f'column "{name}": {_ASTRAY} ({error})') from error
         return pa.nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
 
-    columns = [typed(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    columns = [typed(field.name, column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

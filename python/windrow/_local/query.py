@@ -339,7 +339,8 @@ class LocalInput(Input[Any]):
 
     def _rows(self, source: Columns, schema: pa.Schema, times: Sequence[str] = ()) -> Any:
         """These columns of a source as a stream. An infinite time is null."""
-        stream = typed_stream(source.stream([self.columns.index(name) for name in schema.names]), schema)
+        own = source.stream([self.columns.index(name) for name in schema.names])
+        stream = typed_stream(own, schema, source._remembered)
         return finite(stream_reader(stream), times) if times and source.has_infinity else stream
 
     def duration_of(self, column: str) -> ColumnExpression | None:

@@ -85,10 +85,12 @@ BROKEN = [
 ]
 TEXTS = ["string", "large_string", "dictionary", "struct", "list"]
 RUNS = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int32()), pa.array(["a"]), safe=False)
+LISTS = pa.array([["a"]])
 INVALID: dict[str, tuple[pa.Array[Any], str]] = {
     **{f"{shape} at {at}": (pointing(shape, at), ASTRAY) for shape in SHAPES for at in (-1, 5, 9)},
     **{f"view of {broken}": (views(False, **(VALID | broken)), ASTRAY) for broken in BROKEN},
     **{f"large view of {broken}": (views(True, **(VALID | broken)), ASTRAY) for broken in BROKEN},
+    "dictionary of lists": (pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), LISTS, safe=False), ASTRAY),
     "runs": (
         pa.Array.from_buffers(
             pa.run_end_encoded(pa.int32(), RUNS.type), 3, [None], children=[pa.array([1, 3], pa.int32()), RUNS]
@@ -120,6 +122,9 @@ def test_values_that_are_not_valid_are_an_error(name: str) -> None:
             (pointing(shape, at), ASTRAY) for shape in ("string", "binary") for at in (-1, 4)
         ),  # an offset may be the end
         *((of_bytes(shape), NO_TEXT) for shape in TEXTS[:4]),
+        *((views(large, **(VALID | broken)), ASTRAY) for large in (False, True) for broken in BROKEN),
+        INVALID["runs"],
+        INVALID["dictionary of lists"],
     ],
 )
 def test_keys_that_are_not_valid_are_an_error(column: pa.Array[Any], error: str) -> None:
