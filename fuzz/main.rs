@@ -44,7 +44,7 @@ fn start() {
 fn read(bytes: &[u8]) {
     let Some(target) = TARGET.get() else { return };
     if catch_unwind(|| (target.read)(bytes)).is_err() {
-        let last = LAST_PANIC.lock().map(|last| last.clone());
+        let last = LAST_PANIC.lock().map(|last| last.replace('\n', ": "));
         eprintln!("windrow: {}", last.unwrap_or_default());
         process::abort();
     }

@@ -16,7 +16,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from argument import number, stop
 
@@ -69,13 +69,15 @@ def fuzzed(program: Path, target: str, inputs: int) -> Run | None:
     environment = os.environ | {"WINDROW_FUZZ": target}
     for folder in (corpus, faults):
         folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run([program], env=environment | {"WINDROW_SEEDS": str(corpus)}, check=True)
     limits = [f"-runs={inputs}", f"-timeout={LONGEST}", f"-rss_limit_mb={MOST_MEMORY}"]
     command = [program, *limits, f"-artifact_prefix={faults}/{target}-", "-print_final_stats=1", corpus]
+    begin = [program], environment | {"WINDROW_SEEDS": str(corpus)}
     with log.open("w") as output:
-        done = subprocess.run(
-            command, cwd=FOLDER, env=environment, stdout=output, stderr=output, check=False, preexec_fn=limit_memory
-        )
+        to: dict[str, Any] = {"cwd": FOLDER, "stdout": output, "stderr": output}
+        for each, own in begin, (command, environment):
+            done = subprocess.run(each, check=False, env=own, preexec_fn=limit_memory, **to)
+            if done.returncode:
+                break
     text = log.read_text(errors="replace")
     if done.returncode:
         telling = re.compile(r"windrow:|==\d+== ERROR|memory allocation|artifact")
