@@ -300,7 +300,7 @@ class LocalInput(Input[Any]):
     def _is_retyped(self, plan: Plan, column: str) -> bool:
         """Whether a column has another type in a plan than in the data, where it has no value."""
         own = self._source.schema([self.columns.index(column)])
-        return not own.field(0).type.equals(plan.schema.field(column).type)
+        return not carried(own.field(0)).type.equals(plan.schema.field(column).type)
 
     def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
         """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""
