@@ -225,14 +225,6 @@ def test_values_of_layouts_come_back_whole(values: Any) -> None:
     check(values)
 
 
-def test_maps_of_no_rows_may_have_an_offset_beyond_their_entries() -> None:
-    kind = pa.map_(pa.string(), pa.string())
-    entries = pa.array([], pa.struct([kind.key_field, kind.item_field]))
-    offset = pa.array([4], pa.int32()).buffers()[1]
-    maps = pa.Array.from_buffers(kind, 0, [None, offset], children=[entries])
-    check(pa.UnionArray.from_dense(pa.array([0], pa.int8()), pa.array([0], pa.int32()), [pa.array([1]), maps]))
-
-
 def test_extensions_in_views_and_unions_are_the_same_type_on_each_day() -> None:
     # the metadata of their fields have no order
     for _ in range(6):
