@@ -16,7 +16,8 @@ static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 fuzz_target!(init: start(), |bytes: &[u8]| read(bytes));
 
-/// The core catches panics of Arrow's readers, and they are no fault: only those that leave it are.
+/// Prints no panic at once: the core catches those of Arrow's readers. Only a panic that leaves the core
+/// is a fault.
 fn start() {
     set_hook(Box::new(|panic| {
         if let Ok(mut last) = LAST_PANIC.lock() {

@@ -1,10 +1,10 @@
 """Damages what windrow reads, and looks for panics, hangs and memory without bounds: `make fuzz`.
 
-    fuzz.py [--inputs 100000] [--target pages]    so many inputs for a target, or for each
+    fuzz.py [--inputs 100000] [--target pages]    tries so many inputs on one target, or on each
 
-libFuzzer changes bytes, and keeps those that run code which no other ran. `rust/fuzz` has the targets, and says what
-they check. They seal the bytes anew, so a checksum stops nothing. Inputs stay in `target/fuzz`, and the next run goes
-on from them. Exits with 1 if a target fails or ran no input.
+libFuzzer changes bytes. It keeps an input if it runs new code. `rust/fuzz` has the targets, and says what they check.
+They seal the bytes anew, so a checksum stops nothing. Inputs stay in `target/fuzz`, and the next run goes on from them.
+Exits with 1 if a target fails or ran no input.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ pub(super) fn read_changes(bytes: &[u8]) -> bool {
     true
 }
 
-/// The changes of each query: few, and so many that their columns are encoded.
+/// Two blocks of changes for each query. The second has enough rows to encode its columns.
 pub(super) fn changes() -> Vec<Vec<u8>> {
     let seeds = all().flat_map(|(_, saved)| {
         let mut operator = saved.operator();

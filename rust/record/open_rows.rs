@@ -161,7 +161,8 @@ fn states(
     Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
-/// Writes the states of a window into a payload: the length of each section, then its bytes.
+/// Writes the states of a window into a payload: the length of each section, then its bytes. If updates
+/// have a pace, the caller appends the emission of the window as one more section.
 fn write_states(
     state: &StateStore,
     sections: &[Section],

@@ -11,7 +11,6 @@ from .query import Query, ms, sliding
 
 WITHIN_5 = Query(sliding(5))
 FINALS = Query(sliding(5, grace=2))
-RETAINED = Query(sliding(5, grace=2, retention=ms(40)))
 UPDATES = Query(sliding(5, grace=100), emit={})
 COARSE = Query(sliding(4, unit=2), {"n": wr.count(), "last": wr.last("v")})
 RECORDS = Query(sliding(5, grace=2), returns_records=True)

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.conversion import as_type
 from windrow._arguments.errors import aggregate_argument, bad_type
-from windrow._arguments.nested import no_rows, no_values, nulls
+from windrow._arguments.nested import no_rows, nulls
 from windrow._folds.python_values import value_text
 from windrow._folds.user_code import user_frame
 
@@ -120,7 +120,7 @@ class Expression:
                 taken = len(results) - step.operands
                 results[taken:] = [step.evaluate(results[taken:], batch.num_rows)]
             elif isinstance(step, pa.DataType):
-                results.append(no_values(step))
+                results.append(nulls(0, step))
             else:
                 results.append(step.of(batch) if isinstance(step, Named) else _scalar(step))
         column: pa.Array[Any] = results[-1]

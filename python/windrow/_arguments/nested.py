@@ -42,15 +42,6 @@ def with_inner(kind: Any, change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> A
     return getattr(pa, _MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
 
 
-def no_values(kind: Any) -> pa.Array[Any]:
-    """An empty array of any type.
-
-    >>> len(no_values(pa.list_(pa.run_end_encoded(pa.int32(), pa.string()))))
-    0
-    """
-    return nulls(0, kind)
-
-
 def nulls(count: int, kind: Any) -> pa.Array[Any]:
     """So many nulls of any type.
 
@@ -63,7 +54,7 @@ def nulls(count: int, kind: Any) -> pa.Array[Any]:
         return pa.ExtensionArray.from_storage(kind, nulls(count, kind.storage_type))
     if pa.types.is_dictionary(kind):
         codes: Any = pa.nulls(count, kind.index_type)
-        return pa.DictionaryArray.from_arrays(codes, no_values(kind.value_type), ordered=kind.ordered)
+        return pa.DictionaryArray.from_arrays(codes, nulls(0, kind.value_type), ordered=kind.ordered)
     if pa.types.is_run_end_encoded(kind):
         ends = [count] if count else []
         return pa.RunEndEncodedArray.from_arrays(pa.array(ends, kind.run_end_type), nulls(len(ends), kind.value_type))
@@ -81,7 +72,7 @@ def nulls(count: int, kind: Any) -> pa.Array[Any]:
     children = [nulls(*each) for each in zip(rows, parts, strict=True)]
     zeros = pa.py_buffer(bytes(8 * (count + 1)))
     if not pa.types.is_union(kind):
-        return pa.Array.from_buffers(kind, count, [zeros, *[zeros] * (kind.num_buffers - 1)], count, children=children)
+        return pa.Array.from_buffers(kind, count, [zeros] * kind.num_buffers, count, children=children)
     members = pa.py_buffer(bytes(kind.type_codes[:1]) * count)
     if kind.mode == "dense" and parts:
         children[0] = nulls(1, parts[0])
@@ -90,4 +81,4 @@ def nulls(count: int, kind: Any) -> pa.Array[Any]:
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
     """An empty batch, for columns of any type."""
-    return pa.RecordBatch.from_arrays([no_values(field.type) for field in schema], schema=schema)
+    return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.nested import LIST_TYPES, inner_fields, no_values, with_inner
+from windrow._arguments.nested import LIST_TYPES, inner_fields, nulls, with_inner
 from windrow._native import RowColumns
 
 _LISTS: Any = (*LIST_TYPES, pa.MapType)
@@ -88,7 +88,7 @@ def rebuilt(array: Any, kind: Any) -> Any:
     """The values as a type that may differ in its leaves and in what may be null, with new buffers for missing ones."""
     own = array.type
     if len(array) == 0:
-        return no_values(kind)
+        return nulls(0, kind)
     if own == kind and not has_lists(kind):
         return array
     if pa.types.is_run_end_encoded(own) and not pa.types.is_run_end_encoded(kind):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import nulls
 from windrow._executor.batches import stream_reader
 from windrow._executor.empty_arrays import decoded, rebuilt
 from windrow._plan.earlier_types import plain, retyped, time_type, types_of
@@ -108,7 +109,7 @@ def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
                 return rebuilt(column, kind)
             except (pa.ArrowInvalid, IndexError) as error:
                 raise ValueError(f'column "{name}": {_ASTRAY} ({error})') from error
-        return pa.nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
+        return nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
 
     columns = [typed(field.name, column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_value, listed
 from windrow._arguments.instant import is_missing, moment_of
-from windrow._arguments.nested import no_values
+from windrow._arguments.nested import nulls
 from windrow.testing._values import cell_of
 
 
@@ -37,7 +37,7 @@ def _values(value: Any, field: pa.Field[Any], zone: str | None) -> pa.Array[Any]
     is_list = isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "asDict")
     values = [_plain(argument, each, field, zone) for each in (value if is_list else [value])]
     # pa.array would cut a time of day to the unit of the column.
-    return pa.concat_arrays([no_values(kind), *(cell_of(argument, each, kind) for each in values)])
+    return pa.concat_arrays([nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
 
 
 def _plain(argument: str, value: Any, field: pa.Field[Any], zone: str | None) -> Any:

@@ -76,7 +76,7 @@ def test_the_error_names_a_condition_and_it_works(library: str, case: str, colum
     assert total(windowed.agg(x=wr.count().where(made)), "x") == true
 
 
-def told(library: str) -> dict[str, Any]:
+def calls(library: str) -> dict[str, Any]:
     data = frame(library, ["no", "yes", "yes"])
     grouped = wr.group_by(data, "user", time="at")
     windowed = grouped.windowed_by(GAP)
@@ -101,7 +101,7 @@ def told(library: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_argument_that_takes_a_condition_names_the_path_of_a_field(library: str) -> None:
-    for argument, call in told(library).items():
+    for argument, call in calls(library).items():
         with pytest.raises(TypeError) as raised:
             call()
         path = "one.s.flag" if '"y"' in argument else "s.flag"

@@ -59,7 +59,7 @@ class Cluster(LocalStream):
     Attributes:
         tasks: how many tasks share the shards.
         faults: the faults that have not happened yet.
-        number: the number of the next micro-batch, which faults refer to. It also counts those that Spark does not run.
+        number: the number of the next micro-batch in the schedule, to which faults refer. Spark runs no empty ones.
         versions: the states before each micro-batch, by how many are committed; also those of attempts that failed.
         sink: the rows of each micro-batch, as batches. Rows that come again replace the earlier ones.
         log: what happened.

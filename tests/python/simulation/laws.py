@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-Ran = tuple[list[pa.RecordBatch], Mapping[int, Mapping[str, str]]]
 """The rows and the states of a run."""
 
 
