@@ -17,7 +17,7 @@ use super::session_numbers::SessionNumbers;
 use super::window_batches::WindowBatches;
 use super::window_columns::{batches, batches_of_rows};
 use crate::array::hidden_nulls;
-use crate::core::error::{Error, Result};
+use crate::core::error::{Error, PANICKED, Result};
 use crate::core::interrupt::Interrupt;
 use crate::input::read_counters::ReadCounters;
 use crate::plan::query::Query;
@@ -147,7 +147,7 @@ fn on_threads<T: Sync, R: Send>(
         });
         made.collect::<Result<Vec<_>>>()
     };
-    let (work, panicked) = (&work, |_| Err(Error::Internal("a thread panicked")));
+    let (work, panicked) = (&work, |_| Err(PANICKED));
     thread::scope(|scope| {
         let mut shares = items.chunks(of_thread);
         let own = shares.next().unwrap_or_default();

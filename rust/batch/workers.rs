@@ -19,7 +19,7 @@ use arrow_array::RecordBatch;
 use super::key_partition::KeyPartition;
 use super::list_room::ListRoom;
 use super::partition::{PartitionBits, Partitioner, Partitions};
-use crate::core::error::{Error, Result};
+use crate::core::error::{Error, PANICKED, Result};
 use crate::core::interrupt::{INTERVAL, Interrupt};
 use crate::core::memory;
 use crate::input::records::Records;
@@ -200,7 +200,7 @@ pub(super) fn run_on_threads(
             interrupt.stop();
         }
         drop(dealt);
-        let panicked = |_| Err(Error::Internal("a thread panicked"));
+        let panicked = |_| Err(PANICKED);
         let windows: Vec<Result<_>> = workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(panicked))

@@ -1,5 +1,7 @@
 //! The crate's errors, with the facts as fields.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 /// An error of windrow. The binding maps each variant to one Python exception.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -128,3 +130,26 @@ pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of windrow's operations.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The error in place of a panic, whose words and place are on the standard error.
+pub(crate) const PANICKED: Error = Error::Internal("a panic, see the standard error");
+
+/// Does `work`. A panic in it, which is a fault of windrow or of Arrow, becomes an error.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(PANICKED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let caught = caught(|| -> Result<()> { panic!("planted") });
+        let error = caught.unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "internal: a panic, see the standard error; please report this"
+        );
+    }
+}

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
 
+use super::detached;
 use crate::format::change_block;
 use crate::state::page_text;
 
@@ -26,12 +27,13 @@ pub(super) fn encode_changes(
     changes: PyRecordBatch,
 ) -> PyResult<Vec<Bound<'_, PyBytes>>> {
     let changes = changes.into_inner();
-    let blocks = py.detach(|| change_block::encode(&changes))?;
+    let blocks = detached(py, || change_block::encode(&changes))?;
     Ok(blocks.iter().map(|block| PyBytes::new(py, block)).collect())
 }
 
 /// Decodes the changes of a block.
 #[pyfunction]
 pub(super) fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    PyRecordBatch::new(change_block::decode(block)?).into_pyarrow(py)
+    let changes = detached(py, || change_block::decode(block))?;
+    PyRecordBatch::new(changes).into_pyarrow(py)
 }

@@ -40,7 +40,7 @@ use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::batch::row_windows::RowWindows;
 use crate::batch::sorter::Sorter;
-use crate::core::error::Error;
+use crate::core::error::{Error, caught};
 use crate::core::interrupt::Interrupt;
 use crate::format::shard_key;
 use crate::input::read_counters::ReadCounters;
@@ -188,7 +188,7 @@ impl PyQuery {
         let reader = reader.into_reader()?;
         let threads = threads_or_cores(threads);
         let batches = reader.map(|batch| Ok(batch?));
-        let (results, counters) = py.detach(|| {
+        let (results, counters) = detached(py, || {
             let interrupt = progress.map_or_else(signals, signals_and_progress);
             self.0.run(batches, threads, &interrupt)
         })?;
@@ -211,7 +211,7 @@ impl PyQuery {
             of_row,
             after,
             counters,
-        } = py.detach(|| {
+        } = detached(py, || {
             let interrupt = progress.map_or_else(signals, signals_and_progress);
             self.0.run_with_rows(batches, threads, &interrupt)
         })?;
@@ -256,12 +256,12 @@ impl PyPacker {
         let batch = batch.into_inner();
         to_python(
             py,
-            py.detach(|| lock(&self.0)?.push_with_others(&batch, packers))?,
+            detached(py, || lock(&self.0)?.push_with_others(&batch, packers))?,
         )
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        to_python(py, py.detach(|| lock(&self.0)?.finish())?)
+        to_python(py, detached(py, || lock(&self.0)?.finish())?)
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -282,11 +282,11 @@ struct PyMerger(Mutex<Merger>);
 impl PyMerger {
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
-        to_python(py, py.detach(|| lock(&self.0)?.push(&batch))?)
+        to_python(py, detached(py, || lock(&self.0)?.push(&batch))?)
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        to_python(py, py.detach(|| lock(&self.0)?.finish())?)
+        to_python(py, detached(py, || lock(&self.0)?.finish())?)
     }
 }
 
@@ -300,11 +300,11 @@ type OfShard<'py> = (i32, Bound<'py, PyAny>);
 impl PySorter {
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<OfShard<'py>>> {
         let batch = batch.into_inner();
-        of_shards(py, py.detach(|| lock(&self.0)?.push(&batch))?)
+        of_shards(py, detached(py, || lock(&self.0)?.push(&batch))?)
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<OfShard<'py>>> {
-        of_shards(py, py.detach(|| lock(&self.0)?.finish())?)
+        of_shards(py, detached(py, || lock(&self.0)?.finish())?)
     }
 }
 
@@ -330,7 +330,8 @@ fn groupable(data_type: PyDataType) -> bool {
 /// The bytes of the key of each row, by which stores order keys. `None` if all key columns are null.
 #[pyfunction]
 fn sort_keys(py: Python<'_>, keys: PyRecordBatch) -> PyResult<Vec<Option<Bound<'_, PyBytes>>>> {
-    let sorted = keys::sort_key::sort_keys(&keys.into_inner())?;
+    let keys = keys.into_inner();
+    let sorted = detached(py, || keys::sort_key::sort_keys(&keys))?;
     let bytes = |key: Option<&[u8]>| key.map(|key| PyBytes::new(py, key));
     Ok(sorted.iter().map(bytes).collect())
 }
@@ -358,6 +359,15 @@ fn signals_and_progress(progress: Py<PyAny>) -> Interrupt {
         Ok(())
     };
     Interrupt::new(move || Ok(Python::attach(&poll)?)).counting(parts)
+}
+
+/// Does `work` while other threads may use the interpreter. A panic in it becomes an error: Python's
+/// `except Exception` does not catch a panic.
+fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    Ok(py.detach(|| caught(work))?)
 }
 
 /// Allows one call at a time. Fails if an earlier call panicked, because the state is then

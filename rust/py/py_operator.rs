@@ -9,8 +9,8 @@ use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::fold::{Fold, Rows};
-use super::to_python;
-use crate::core::error::{Error, Result};
+use super::{detached, to_python};
+use crate::core::error::{Error, Result, caught};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
@@ -77,15 +77,18 @@ impl PyOperator {
         work: impl FnOnce(&mut Operator) -> Result<T> + Send,
     ) -> PyResult<T> {
         if self.folds.is_empty() {
-            return Ok(py.detach(|| work(&mut *self.lock()?))?);
+            return detached(py, || work(&mut *self.lock()?));
         }
-        // The rows belong to the call that has the lock.
-        let mut operator = self.lock()?;
-        let result = work(&mut operator);
-        self.folds
-            .iter()
-            .for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
-        Ok(result?)
+        let done = caught(|| {
+            // The rows belong to the call that has the lock.
+            let mut operator = self.lock()?;
+            let result = work(&mut operator);
+            self.folds
+                .iter()
+                .for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
+            result
+        });
+        Ok(done?)
     }
 }
 

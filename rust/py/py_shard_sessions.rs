@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::py_operator::{PageTuple, counter_dict, page_tuples, source_times};
-use super::{lock, to_python};
+use super::{detached, lock, to_python};
 use crate::plan::spec::Spec;
 use crate::shard::shard_sessions::ShardSessions;
 
@@ -27,8 +27,8 @@ impl PyShardSessions {
         Ok(Self(Mutex::new(sessions)))
     }
 
-    fn restore(&self, head: PyBackedBytes) -> PyResult<()> {
-        Ok(lock(&self.0)?.restore(&head)?)
+    fn restore(&self, py: Python<'_>, head: PyBackedBytes) -> PyResult<()> {
+        detached(py, || lock(&self.0)?.restore(&head))
     }
 
     fn push(
@@ -38,7 +38,7 @@ impl PyShardSessions {
         progress: Vec<(usize, u32, i64)>,
     ) -> PyResult<Vec<String>> {
         let (packed, progress) = (packed.into_inner(), source_times(progress));
-        Ok(py.detach(|| lock(&self.0)?.push(&packed, &progress))?)
+        detached(py, || lock(&self.0)?.push(&packed, &progress))
     }
 
     fn push_records(
@@ -48,7 +48,7 @@ impl PyShardSessions {
         progress: Vec<(usize, u32, i64)>,
     ) -> PyResult<Vec<String>> {
         let (records, progress) = (records.into_inner(), source_times(progress));
-        Ok(py.detach(|| lock(&self.0)?.push_records(&records, &progress))?)
+        detached(py, || lock(&self.0)?.push_records(&records, &progress))
     }
 
     fn push_records_in_time(
@@ -58,11 +58,13 @@ impl PyShardSessions {
         progress: Vec<(usize, u32, i64)>,
     ) -> PyResult<Option<Vec<String>>> {
         let (packed, progress) = (packed.into_inner(), source_times(progress));
-        Ok(py.detach(|| lock(&self.0)?.push_records_in_time(&packed, &progress))?)
+        detached(py, || {
+            lock(&self.0)?.push_records_in_time(&packed, &progress)
+        })
     }
 
     fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let left_out = lock(&self.0)?.take_left_out()?;
+        let left_out = detached(py, || lock(&self.0)?.take_left_out())?;
         left_out
             .map(|rows| PyRecordBatch::new(rows).into_pyarrow(py))
             .transpose()
@@ -74,7 +76,7 @@ impl PyShardSessions {
         pages: Vec<PyBackedBytes>,
     ) -> PyResult<FinishedTuple<'py>> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
-        let (rows, changed) = py.detach(|| lock(&self.0)?.finish(&pages))?;
+        let (rows, changed) = detached(py, || lock(&self.0)?.finish(&pages))?;
         Ok((to_python(py, rows)?, page_tuples(py, changed)))
     }
 

@@ -12,7 +12,7 @@ use super::functions::{FoldFunctions, Step};
 use super::to_python;
 use crate::batch::sliding_folds::{RowNumber, RunFailure, RunFold, SlidingFolds};
 use crate::core::aggregate::RowSpan;
-use crate::core::error::{Error, Result};
+use crate::core::error::{Error, Result, caught};
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::spec::Spec;
 
@@ -103,26 +103,29 @@ impl PySlidingFolds {
         py: Python<'py>,
         work: impl FnOnce(&mut SlidingFolds, &mut RunFold<'_>) -> Result<Vec<RecordBatch>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let mut folds = self.lock()?;
-        let Folds {
-            windows,
-            functions,
-            first_row,
-        } = &mut *folds;
-        let mut fold = |nth: usize, numbers: &[RowNumber], runs: &[RowSpan]| {
-            let known: Option<&RunFunctions> = functions.get(nth);
-            known.map_or_else(
-                || Err(missing_functions()),
-                |functions| functions.values(py, *first_row, numbers, runs),
-            )
-        };
-        let results = work(windows, &mut fold)?;
-        let kept = windows.first_row();
-        let before = usize::try_from(kept - *first_row).unwrap_or(usize::MAX);
-        for functions in functions {
-            functions.rows.drain(..before.min(functions.rows.len()));
-        }
-        *first_row = kept;
+        let results = caught(|| {
+            let mut folds = self.lock()?;
+            let Folds {
+                windows,
+                functions,
+                first_row,
+            } = &mut *folds;
+            let mut fold = |nth: usize, numbers: &[RowNumber], runs: &[RowSpan]| {
+                let known: Option<&RunFunctions> = functions.get(nth);
+                known.map_or_else(
+                    || Err(missing_functions()),
+                    |functions| functions.values(py, *first_row, numbers, runs),
+                )
+            };
+            let results = work(windows, &mut fold)?;
+            let kept = windows.first_row();
+            let before = usize::try_from(kept - *first_row).unwrap_or(usize::MAX);
+            for functions in functions {
+                functions.rows.drain(..before.min(functions.rows.len()));
+            }
+            *first_row = kept;
+            Ok(results)
+        })?;
         to_python(py, results)
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 
-use super::{signals, threads_or_cores, to_python};
+use super::{detached, signals, threads_or_cores, to_python};
 use crate::batch::row_windows::RowColumns;
 
 #[pyclass(frozen, name = "RowColumns", module = "windrow._native")]
@@ -33,7 +33,7 @@ impl PyRowColumns {
         let windows: Vec<RecordBatch> =
             windows.into_iter().map(PyRecordBatch::into_inner).collect();
         let of_row = of_row.into_inner();
-        let columns = py.detach(|| {
+        let columns = detached(py, || {
             RowColumns::new(&windows, &of_row, &positions, memory, threads, &signals())
         })?;
         Ok(Self {
@@ -48,7 +48,7 @@ impl PyRowColumns {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let batch = py.detach(|| self.columns.batch(number))?;
+        let batch = detached(py, || self.columns.batch(number))?;
         batch
             .map(|batch| PyRecordBatch::new(batch).into_pyarrow(py))
             .transpose()
@@ -61,6 +61,6 @@ impl PyRowColumns {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let threads = threads_or_cores(threads);
-        to_python(py, py.detach(|| self.columns.all(threads, &signals()))?)
+        to_python(py, detached(py, || self.columns.all(threads, &signals()))?)
     }
 }
