@@ -59,6 +59,7 @@ SOAK_MUTANTS ?= all
 SEED ?= $(shell date +%s)
 SCHEDULES ?= 600
 FUZZ_INPUTS ?= 100000
+FUZZ_BLIND ?= 1000000
 FUZZ_TARGET ?= all
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
@@ -158,9 +159,10 @@ test-slow-kafka: package maven
 simulate: package ## streams on a simulated cluster whose tasks and drivers die, beside an oracle (SEED=, SCHEDULES=, REPLAY= a file of schedules)
 	@"$(PY)" -m tests.python.simulation --seed "$(SEED)" --schedules "$(SCHEDULES)" --replay "$(REPLAY)"
 
-fuzz: ## damaged pages, blocks, rows and queries: no panic, no hang, little memory (FUZZ_INPUTS= of each target, FUZZ_TARGET=)
+fuzz: ## damaged pages, blocks, rows and queries: no panic, no hang, little memory (FUZZ_INPUTS= and FUZZ_BLIND= of each target, FUZZ_TARGET=)
 	@tools/toolchain.sh fuzz
-	@"$$(tools/toolchain.sh python)" tools/fuzz.py --inputs="$(FUZZ_INPUTS)" --target="$(FUZZ_TARGET)"
+	@"$$(tools/toolchain.sh python)" tools/fuzz.py --inputs="$(FUZZ_INPUTS)" --blind="$(FUZZ_BLIND)" \
+		--target="$(FUZZ_TARGET)"
 
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
 	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)

@@ -1,10 +1,11 @@
 """Damages what windrow reads, and looks for panics, hangs and memory without bounds: `make fuzz`.
 
-    fuzz.py [--inputs 100000] [--target pages]    tries so many inputs on one target, or on each
+    fuzz.py [--inputs 100000] [--blind 1000000] [--target pages]    tries so many inputs on one target, or on each
 
-libFuzzer changes bytes. It keeps an input if it runs new code. `rust/fuzz` has the targets, and says what they check.
-They seal the bytes anew, so a checksum stops nothing. Inputs stay in `target/fuzz`, and the next run goes on from them.
-Exits with 1 if a target fails or ran no input.
+libFuzzer changes bytes. It keeps an input if it runs new code. Then as a blind fuzzer it changes what it kept, and does
+not watch the code, which is 10 to 100 times as fast. `rust/fuzz` has the targets, and says what they check. They seal
+the bytes anew, so a checksum stops nothing. Inputs stay in `target/fuzz`, and the next run goes on from them. Exits
+with 1 if a target fails or ran no input.
 """
 
 from __future__ import annotations
@@ -45,17 +46,19 @@ class Run(NamedTuple):
     megabytes: int
 
 
-def built() -> Path:
-    """Builds the fuzzer."""
+def built(*, is_blind: bool) -> Path:
+    """Builds the fuzzer. A blind one watches only its own few lines, since libFuzzer must watch some."""
     host = re.search(r"host: (\S+)", subprocess.check_output(["rustc", "-vV"], text=True))
     if host is None:
         raise stop("rustc does not name its host")
     # With a target, build scripts are built without the flags.
-    command = ["cargo", "build", "--locked", "--release", "--quiet", "--package", "windrow-fuzz", "--target", host[1]]
-    environment = os.environ | {"RUSTFLAGS": FLAGS, "CARGO_TARGET_DIR": str(FOLDER / "build")}
-    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+    command = ["cargo", "rustc", "--locked", "--release", "--quiet", "--package", "windrow-fuzz", "--target", host[1]]
+    own, all_crates = (FLAGS.split(), "") if is_blind else ([], FLAGS)
+    folder = FOLDER / ("blind" if is_blind else "build")
+    environment = os.environ | {"RUSTFLAGS": all_crates, "CARGO_TARGET_DIR": str(folder)}
+    if subprocess.run([*command, "--", *own], cwd=ROOT, env=environment, check=False).returncode:
         raise stop("the fuzzer does not build")
-    return FOLDER / "build" / host[1] / "release" / "fuzz"
+    return folder / host[1] / "release" / "fuzz"
 
 
 def limit_memory() -> None:
@@ -63,14 +66,16 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
 
 
-def fuzzed(program: Path, target: str, inputs: int) -> Run | None:
+def fuzzed(program: Path, target: str, inputs: int, *, is_blind: bool) -> Run | None:
     """Runs a target. Prints why it failed, and returns None, if it did."""
     corpus, log, faults = FOLDER / "inputs" / target, FOLDER / f"{target}.log", FOLDER / "faults"
     environment = os.environ | {"WINDROW_FUZZ": target}
     for folder in (corpus, faults):
         folder.mkdir(parents=True, exist_ok=True)
     limits = [f"-runs={inputs}", f"-timeout={LONGEST}", f"-rss_limit_mb={MOST_MEMORY}"]
-    command = [program, *limits, f"-artifact_prefix={faults}/{target}-", "-print_final_stats=1", corpus]
+    # A blind fuzzer keeps inputs that seem to run the same code. Entropy makes a fuzzer that watches slower.
+    ways = ["-entropic=0", f"-keep_seed={int(is_blind)}", f"-artifact_prefix={faults}/{target}-"]
+    command = [program, *limits, *ways, "-print_final_stats=1", corpus]
     begin = [program], environment | {"WINDROW_SEEDS": str(corpus)}
     with log.open("w") as output:
         to: dict[str, Any] = {"cwd": FOLDER, "stdout": output, "stderr": output}
@@ -97,21 +102,24 @@ def main() -> int:
     """Runs the targets one after the other, and prints what each did."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", default="100000")
+    parser.add_argument("--blind", default="1000000")
     parser.add_argument("--target", default="all")
     options = parser.parse_args()
-    inputs = number("FUZZ_INPUTS", options.inputs, 1)
+    inputs = {False: number("FUZZ_INPUTS", options.inputs, 1), True: number("FUZZ_BLIND", options.blind, 1)}
     if options.target not in ("all", *TARGETS):
         raise stop(f"FUZZ_TARGET: got {options.target!r}; allowed: {', '.join(TARGETS)} or all")
-    program = built()
-    print("target          inputs   seconds   inputs/s   branches    new   MiB", flush=True)
+    programs = {is_blind: built(is_blind=is_blind) for is_blind in inputs}
+    print("target               inputs   seconds   inputs/s   branches    new   MiB", flush=True)
     failed = False
     for target in TARGETS if options.target == "all" else [options.target]:
-        run = fuzzed(program, target, inputs)
-        failed |= run is None or not run.inputs
-        if run is not None:
-            speed = run.inputs / max(run.seconds, 1)
-            row = f"{run.inputs:12,}{run.seconds:10}{speed:11,.0f}{run.coverage:11,}{run.new:7,}{run.megabytes:6}"
-            print(f"{target:10}{row}", flush=True)
+        for is_blind, program in programs.items():
+            run = fuzzed(program, target, inputs[is_blind], is_blind=is_blind)
+            failed |= run is None or not run.inputs
+            if run is not None:
+                speed = run.inputs / max(run.seconds, 1)
+                found = f"{'':18}" if is_blind else f"{run.coverage:11,}{run.new:7,}"
+                row = f"{run.inputs:12,}{run.seconds:10}{speed:11,.0f}{found}{run.megabytes:6}"
+                print(f"{target + ', blind' * is_blind:15}{row}", flush=True)
     return int(failed)
 
 

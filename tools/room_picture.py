@@ -1,4 +1,4 @@
-"""The rooms of the Python package and of the crate, in the order that the guard checks."""
+"""The rooms of the code, in the order that the guard checks, and the way of a record through its files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import python_rooms
 import rust_rooms
-from canvas import NARROW, diagram, text
+from canvas import NARROW, arrow, diagram, text
 from matplotlib.patches import Rectangle
 
 from windrow.plot import Timeline
@@ -60,4 +60,52 @@ def column(axes: Axes, left: float, right: float, top: float, rows: list[list[st
     return places
 
 
-PICTURES = {"rooms.svg": rooms}
+WAY: dict[str, dict[str, str]] = {
+    "a task of its split": {
+        "_executor/stream/pack.py": "takes out ticks",
+        "batch/packer.rs": "numbers keys, makes blocks",
+        "batch/session_groups.rs": "joins records of the split",
+    },
+    "the task of its shard": {
+        "_spark/processor.py": "has the states of the shard",
+        "_executor/stream/shard.py": "collects blocks, reads pages",
+        "shard/shard_sessions.rs": "moves stream time",
+        "shard/incoming.rs": "reads blocks, finds late records",
+        "shard/layout_ranges.rs": "joins sessions, rewrites runs",
+        "shard/touched_sessions.rs": "picks what they may join",
+        "shard/session_changes.rs": "orders deletes and upserts",
+        "record/change_batch.rs": "writes them as rows",
+        "state/run_writer.rs": "writes runs as pages",
+    },
+    "a task of the result": {"_executor/stream/change_block.py": "makes typed rows of blocks"},
+}
+"""The tasks and files that a record of an updating stream of sessions passes, and what each file does."""
+
+
+def record_way() -> Timeline:
+    """The way of a record of an updating stream of sessions, from top to bottom."""
+    rows = sum(map(len, WAY.values())) + len(WAY)
+    top = HIGH * rows + 0.55
+    made, axes = diagram("The way of a record of an updating stream", top + 0.4, NARROW)
+    words = 0.2 + NARROW / 2
+    for task, files in WAY.items():
+        if task != next(iter(WAY)):
+            arrow(axes, (0.3, top + 0.02), (0.3, top - HIGH + 0.08))
+        text(axes, 0.42, top - HIGH / 2, task, fontweight="bold")
+        top -= HIGH
+        for file, does in files.items():
+            color = EVENT if file.endswith(".py") else BAR
+            middle = top - HIGH / 2
+            axes.add_patch(
+                Rectangle(
+                    (0.12, top - HIGH + 0.05), words - 0.24, HIGH - 0.05, fill=False, edgecolor=color, linewidth=1.2
+                )
+            )
+            text(axes, 0.2, middle + 0.015, file)
+            text(axes, words, middle + 0.015, does)
+            top -= HIGH
+    text(axes, 0.12, 0.16, "blue: Python, in python/windrow; green: the core, in rust")
+    return made
+
+
+PICTURES = {"rooms.svg": rooms, "record-way.svg": record_way}

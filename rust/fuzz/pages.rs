@@ -6,6 +6,7 @@ use crate::core::time::Time;
 use crate::format::envelope;
 use crate::record::operator::Operator;
 use crate::shard::shard_sessions::ShardSessions;
+use crate::state::head::Head;
 use crate::state::page::Label;
 use crate::state::page_text;
 use crate::state::source_time::SourceTime;
@@ -74,6 +75,9 @@ pub(super) fn read_head(bytes: &[u8]) -> bool {
     let Ok(json) = str::from_utf8(json) else {
         return false;
     };
+    if serde_json::from_str::<Head>(json).is_err() {
+        return false;
+    }
     let (mut metadata, rows) = envelope::unseal("page", &saved.pages[0]).unwrap();
     metadata.insert(STATE.to_owned(), json.to_owned());
     let head = envelope::seal(&bare(&rows), metadata, None).unwrap();

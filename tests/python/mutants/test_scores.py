@@ -78,6 +78,7 @@ def test_each_room_has_files_and_each_of_its_survivors_stands_in_the_code_with_a
         ("mutants", "--room=attic", "windrow: ROOM: got 'attic'; allowed: window, time, session, sliding, store, "),
         ("fuzz", "--inputs=1.5", "windrow: FUZZ_INPUTS: got '1.5'; allowed: a whole number from 1"),
         ("fuzz", "--inputs=0", "windrow: FUZZ_INPUTS: got '0'; allowed: a whole number from 1"),
+        ("fuzz", "--blind=0", "windrow: FUZZ_BLIND: got '0'; allowed: a whole number from 1"),
         ("fuzz", "--target=attic", "windrow: FUZZ_TARGET: got 'attic'; allowed: pages, heads, blocks, changes, rows, "),
     ],
 )
