@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use pyo3_arrow::{PyArray, PyField};
 
-use super::user_exception::UserException;
+use super::exception::UserException;
 use crate::plan::function_failure::{FunctionFailure, Outcome};
 
 /// The functions of one aggregate.

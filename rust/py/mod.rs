@@ -2,17 +2,18 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this file | queries; packers, mergers and sorters; errors as exceptions |
+//! | this file | queries; packers, mergers and sorters |
 //! | `py_operator` | the record operator |
 //! | `open_table` | the column `state` of a table of open windows |
 //! | `fold` | an aggregate implemented in Python, and its accumulators |
 //! | `functions` | the functions of such an aggregate, and their results |
 //! | `py_sliding_folds` | such aggregates over sliding windows, from rows in time order |
+//! | `exception` | errors as exceptions, and an exception of a user function |
 //! | `encoding` | encodes pages as text and changes as blocks, and decodes them |
 //! | `row_columns` | the columns of windows, repeated for their rows |
-//! | `user_exception` | an exception of a user function |
 
 mod encoding;
+mod exception;
 mod fold;
 mod functions;
 mod open_table;
@@ -20,7 +21,6 @@ mod py_operator;
 mod py_shard_sessions;
 mod py_sliding_folds;
 mod row_columns;
-mod user_exception;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,9 +28,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use pyo3::exceptions::{
-    PyException, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
-};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
@@ -47,52 +44,6 @@ use crate::input::read_counters::ReadCounters;
 use crate::keys;
 use crate::plan::query::Query;
 use crate::plan::spec::{Function, Spec};
-use user_exception::UserException;
-
-impl From<Error> for PyErr {
-    fn from(error: Error) -> Self {
-        let message = error.to_string();
-        match error {
-            Error::Argument { .. } | Error::Format { .. } | Error::Record { .. } => {
-                PyValueError::new_err(message)
-            }
-            Error::ColumnType { .. } => PyTypeError::new_err(message),
-            Error::Overflow { .. }
-            | Error::ResultOverflow { .. }
-            | Error::TimeOverflow { .. }
-            | Error::ArrayCapacity { .. } => PyOverflowError::new_err(message),
-            Error::OtherQuery { state, saved, own } => Python::attach(|py| {
-                let words = py.import("windrow._arguments.other_query");
-                let words = words.and_then(|words| words.getattr("other_query"));
-                let error = words.and_then(|words| words.call1((state, saved, own)));
-                error.map_or_else(|failed| failed, PyErr::from_value)
-            }),
-            Error::Function { cause, .. } => match cause.downcast::<UserException>() {
-                Ok(raised) => Python::attach(|py| function_error(py, message, raised.error)),
-                Err(_) => PyRuntimeError::new_err(message),
-            },
-            Error::Interrupted { cause } => match cause.downcast::<PyErr>() {
-                Ok(raised) => *raised,
-                Err(_) => PyRuntimeError::new_err(message),
-            },
-            Error::Memory { .. } => PyMemoryError::new_err(message),
-            Error::Arrow(_) | Error::Internal(_) | Error::Stopped => {
-                PyRuntimeError::new_err(message)
-            }
-        }
-    }
-}
-
-/// Wraps an exception of a user function in an error with its location. Returns interrupts and
-/// exits unchanged.
-fn function_error(py: Python<'_>, message: String, cause: PyErr) -> PyErr {
-    if !cause.is_instance_of::<PyException>(py) {
-        return cause;
-    }
-    let raised = PyRuntimeError::new_err(message);
-    raised.set_cause(py, Some(cause));
-    raised
-}
 
 fn to_python<'py>(py: Python<'py>, batches: Vec<RecordBatch>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     batches
