@@ -61,25 +61,29 @@ def column(axes: Axes, left: float, right: float, top: float, rows: list[list[st
 
 
 WAY: dict[str, dict[str, str]] = {
-    "a task of its split": {
+    "the task of its split": {
         "_executor/stream/pack.py": "takes out ticks",
-        "batch/packer.rs": "numbers keys, makes blocks",
+        "batch/sessions.rs": "numbers keys",
         "batch/session_groups.rs": "joins records of the split",
+        "batch/packer.rs": "makes blocks",
     },
     "the task of its shard": {
         "_spark/processor.py": "has the states of the shard",
-        "_executor/stream/shard.py": "collects blocks, reads pages",
-        "shard/shard_sessions.rs": "moves stream time",
-        "shard/incoming.rs": "reads blocks, finds late records",
-        "shard/layout_ranges.rs": "joins sessions, rewrites runs",
-        "shard/touched_sessions.rs": "picks what they may join",
+        "_executor/stream/shard.py": "collects the blocks",
+        "shard/incoming.rs": "reads them",
+        "shard/clock.rs": "moves stream time",
+        "_executor/stream/pages.py": "reads pages, stores new ones",
+        "shard/touched_sessions.rs": "picks sessions that may join",
+        "shard/lateness.rs": "finds late records",
+        "core/session/coalesce.rs": "joins sessions",
         "shard/session_changes.rs": "orders deletes and upserts",
         "record/change_batch.rs": "writes them as rows",
-        "state/run_writer.rs": "writes runs as pages",
+        "shard/layout_ranges.rs": "chooses the runs to rewrite",
+        "state/run_writer.rs": "writes them as pages",
+        "_executor/stream/change_block.py": "makes typed rows",
     },
-    "a task of the result": {"_executor/stream/change_block.py": "makes typed rows of blocks"},
 }
-"""The tasks and files that a record of an updating stream of sessions passes, and what each file does."""
+"""The tasks and main files that a record of an updating stream of sessions passes, and what each file does."""
 
 
 def record_way() -> Timeline:

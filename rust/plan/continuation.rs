@@ -2,7 +2,7 @@
 //!
 //! | part of the query | another query |
 //! |---|---|
-//! | keys, `cut_on`, the time's unit, the kind of windows, the number of inputs | must have the same |
+//! | keys, rules that end sessions, lengths other than the gap, the time's unit, the kind of windows, the number of inputs | must have the same |
 //! | the types of columns | may have wider ones ([`super::wider_types`]), and those of values narrower ones where results stay the same |
 //! | a fixed gap | may have a longer one |
 //! | the column of ends | may have one or not, unless the gap is zero |

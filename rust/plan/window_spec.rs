@@ -52,7 +52,7 @@ pub struct SessionSpec {
     /// The zone of `cut_at`; none for times without a zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// The largest number of records in a session; none: any.
+    /// `max_records`: the largest number of records in a session; none: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
 }

@@ -56,7 +56,7 @@ impl Operator {
                 Judgement::Start
                     if !operator.state.functions.is_empty() || operator.has_behind(batch)? =>
                 {
-                    operator.add_in_bulk(batch, &judgement, &mut changes)?;
+                    operator.add_together(batch, &judgement, &mut changes)?;
                 }
                 _ => operator.add_rows(batch, &judgement, &mut changes)?,
             }

@@ -239,7 +239,7 @@ impl Operator {
             if let Some(left_out) = &mut changes.left_out {
                 left_out.begin(from);
             }
-            self.add_in_bulk(
+            self.add_together(
                 &batch.slice(from, length),
                 &judgement.slice(from, length),
                 changes,
@@ -257,8 +257,8 @@ impl Operator {
         self.state.functions.is_empty() && !self.spec.every_record && !drops
     }
 
-    /// Adds rows, in bulk for most keys.
-    pub(super) fn add_in_bulk(
+    /// Adds rows of many keys. Those of most keys go in bulk, if the query allows it.
+    pub(super) fn add_together(
         &mut self,
         batch: &RecordBatch,
         judgement: &Judgement,

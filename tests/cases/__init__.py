@@ -35,7 +35,7 @@ One unit of time is a millisecond after 1970 began; `2h` is two hours.
 | `drawing` | reads drawings |
 | `case` | a case, the ways that it may be played, and what may be wrong with it |
 | `book` | all cases |
-| `section_1` to `section_9` | the cases of each section of the rules; long ones have a second file |
+| `section_1` to `section_9` | the cases of each section of the rules; a long one has several files |
 | `book.jsonl` | the same cases for programs without Python: `rust/record/tests/book.rs` plays them |
 
 Each way of `tests/python/harness/ways.py` plays each case. `pytest --rule 2.6 tests/python/conformance` plays the cases

@@ -1,4 +1,4 @@
-"""Sessions: rules 2.1 to 2.6. Those with rules are in `section_2_rules`."""
+"""Rules 2.1 to 2.6. `section_2_ends` has records with an end, `section_2_rules` has rules 2.7 and 2.8."""
 
 from __future__ import annotations
 

@@ -19,15 +19,16 @@ use crate::core::window::{Extent, Window};
 /// The rules of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// The longest distance from a session's start to its end, with the next records; none: any.
+    /// `max_duration`: the longest distance from a session's start to its end, with the next records; none: any.
     pub longest: Option<Span>,
-    /// The largest number of records; none: any.
+    /// `max_records`: the largest number of records; none: any.
     pub most: Option<u64>,
     /// Where days end, which ends sessions too.
     pub borders: Option<DayBorders>,
 }
 
-/// A session, or the records of one time and tie.
+/// A session, or the records of one time and tie. Each field is a column of pages, so a new one
+/// changes the format (`record/window_row.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutSession {
     /// The time of its first records.

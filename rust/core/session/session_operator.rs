@@ -65,7 +65,7 @@ impl WindowKind for SessionWindows {
         let sessions = found.iter().map(|session| session.extent);
         let outcome = match choose(own, sessions, record.late) {
             Choice::Late(lacked) => operator
-                .drop_late(record, states, out)
+                .leave_out_late(record, states, out)
                 .map(|()| RecordOutcome::Late(lacked)),
             Choice::Keep(extent) => operator
                 .keep(record, extent, &found, states, out)
@@ -184,7 +184,7 @@ impl SessionOperator {
     }
 
     /// Counts a late record. Emits it if the query emits late records.
-    fn drop_late<S: States>(
+    fn leave_out_late<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
         states: &mut S,
