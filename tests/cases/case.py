@@ -11,6 +11,7 @@ from .query import Query
 
 WAYS = {
     "in_process": "a query in this process",
+    "days": "two runs of `advance` in this process, cut in the middle of the times",
     "shuffle": "Spark's two steps of a batch, without Spark: blocks of some splits, merged by shard",
     "driver": "a `StreamDriver`",
     "restarts": "a `StreamDriver` that is saved and restored after each micro-batch",
@@ -20,11 +21,12 @@ WAYS = {
 }
 """The ways to play a case, in the order of their cost."""
 
-BATCHES = ("in_process", "shuffle", "spark")
+BATCHES = ("in_process", "days", "shuffle", "spark")
 STREAMS = ("driver", "restarts", "stream", "spark_stream")
 
 NOTHING_IS_LATE = "a batch has no arrival: nothing is late, and windows give one row (rules 1.8)"
 RUN_BY_RUN = "runs of `advance` are a chain of batches; `tests/python/spark/test_spark_advance.py` has them in Spark"
+ONE_ROW = "runs give one row for each window"
 NO_RUNS = "a stream has no runs; 1.10 compares both"
 BEGINS = "a stream that begins with open windows; `tests/python/spark/test_stream_start.py` has it in Spark"
 GIVES_RECORDS = "a driver gives windows, no records"
@@ -66,13 +68,15 @@ class Case:
         if self.unreadable is not None:
             return found
         if self.runs:
-            found |= dict.fromkeys(("shuffle", "spark"), RUN_BY_RUN) | {"spark_stream": BEGINS}
+            found |= dict.fromkeys(("days", "shuffle", "spark"), RUN_BY_RUN) | {"spark_stream": BEGINS}
             if not self.steps:
                 found |= dict.fromkeys(STREAMS, NO_RUNS)
         elif not self.is_timeline and not self.in_batch:
             found |= dict.fromkeys(BATCHES, NOTHING_IS_LATE)
         if self.query.returns_records:
             found |= dict.fromkeys(("driver", "restarts"), GIVES_RECORDS) | {"shuffle": THIRD_STEP}
+        if self.query.emit is not None or self.query.left_out or self.query.returns_records:
+            found |= {"days": ONE_ROW}
         if any(step.finishes for step in self.steps):
             found |= dict.fromkeys(("stream", "spark_stream"), ENDS_BY_HAND)
         return found | dict(self.own_reasons)

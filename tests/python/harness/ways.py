@@ -21,6 +21,8 @@ from .tables import arrow
 
 EPOCH = datetime(1970, 1, 1)
 MILLISECOND = timedelta(milliseconds=1)
+LAST = 10**11
+"""After each window of a case, in milliseconds."""
 Shown = tuple[Any, ...]
 """A row of a result: what it is, key, bounds, and values by name."""
 
@@ -182,6 +184,18 @@ def runs(case: Case) -> tuple[list[str], Any]:
     return found, opened
 
 
+def days(case: Case) -> list[str]:
+    """The records before the middle of the times come on the first day, as do those without a time."""
+    query, opened, came = case.query, None, list[Shown]()
+    times = sorted({row.time for row in case.records if row.time is not None and not row.tick})
+    middle = times[len(times) // 2] if times else 0
+    for is_first, to in ((True, middle), (False, LAST)):
+        rows = [row for row in case.records if (row.time is None or row.time < middle) == is_first]
+        run = query.windowed(data_of(query, rows)).advance(opened, to=moment(to), **query.aggregates)
+        opened, came = run.still_open, came + shown_table(query, run.closed)
+    return differences(wanted(case.windows, query, on_stream=True), came)
+
+
 def shuffle(case: Case) -> list[str]:
     query = case.query
     windowed = query.windowed(data_of(query, case.records)).shards(3)
@@ -254,6 +268,7 @@ def stream(case: Case) -> list[str]:
 
 PLAYS: dict[str, Callable[[Case], list[str]]] = {
     "in_process": in_process,
+    "days": days,
     "shuffle": shuffle,
     "driver": driver,
     "restarts": restarts,

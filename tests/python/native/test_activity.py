@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -27,7 +25,6 @@ from ..scenes import all_at, keyed
 
 EPOCH = datetime(1970, 1, 1)
 TICK = timedelta(microseconds=1)
-MILLISECOND = timedelta(milliseconds=1)
 GAP = 12
 
 
@@ -235,66 +232,9 @@ def test_breaks_may_change_at_a_restart_and_the_limit_may_not() -> None:
             driver(other).restore(first.snapshot())
 
 
-def test_a_daily_job_continues_runs_across_midnight() -> None:
-    limit: dict[str, Any] = {"busy": wr.active_time("5 minutes"), "runs": wr.active_runs("5 minutes")}
-    first = sessions(visits(0, 4)).advance(None, to=all_at(6)[0], **limit)
-    second = sessions(visits(8, 20)).advance(first.still_open, to=all_at(100)[0], **limit)
-    assert first.closed.num_rows == 0
-    assert second.closed.select(["busy", "runs"]).to_pylist() == [{"busy": timedelta(minutes=13), "runs": 2}]
-    with pytest.raises(ValueError, match="limit"):
-        sessions(visits(8)).advance(first.still_open, to=all_at(100)[0], busy=wr.active_time("1 minute"))
-
-
 def visits(*minutes: float) -> pa.Table:
     return pa.table({"k": [1] * len(minutes), "ts": pa.array(all_at(*minutes), pa.timestamp("us"))})
 
 
 def sessions(data: Any, gap: str = "30 minutes", **options: Any) -> Any:
     return wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap(gap, **options))
-
-
-@pytest.mark.slow
-def test_real_commits_that_wait_for_their_arrival_are_active_as_a_running_maximum_says(shared: Path) -> None:
-    """A commit lasts from its time to its arrival. DuckDB finds sessions and runs by a running maximum of ends."""
-    path = shared / "data" / "git_commits.parquet"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent")
-    gap, limit = timedelta(hours=8), timedelta(hours=1)
-    commits = wr.group_by(str(path), "author", time="event_time", end="arrival_time")
-    found = commits.windowed_by(wr.SessionWindows.with_gap(gap)).agg(
-        n=wr.count(),
-        covered=wr.active_time("0 seconds", breaks="drop"),
-        busy=wr.active_time(limit),
-        runs=wr.active_runs(limit),
-    )
-    begins = "coalesce(event_time > max(arrival_time) OVER (PARTITION BY {of} ORDER BY event_time, arrival_time ROWS"
-    begins += " BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + {gap}, true)"
-    number = "sum(b::INT) OVER (PARTITION BY {of} ORDER BY event_time, arrival_time) AS {name}"
-
-    def numbered(rows: str, of: str, gap: timedelta, name: str) -> str:
-        begun = begins.format(of=of, gap=f"to_seconds({gap.total_seconds():.0f})")
-        return f"SELECT * EXCLUDE b, {number.format(of=of, name=name)} FROM (SELECT *, {begun} AS b FROM ({rows}))"
-
-    def runs(limit: timedelta) -> str:
-        commits = f"SELECT * FROM '{path}' WHERE event_time IS NOT NULL AND arrival_time >= event_time"
-        sessions = numbered(commits, "author", gap, "session")
-        rows = numbered(sessions, "author, session", limit, "run")
-        ends = "min(event_time) AS s, max(arrival_time) AS e, count(*) AS n"
-        return f"SELECT author, session, {ends} FROM ({rows}) GROUP BY author, session, run"
-
-    by_session = "min(s) AS s, max(e) AS e, sum(n)::BIGINT AS n, sum(epoch_ms(e) - epoch_ms(s))::BIGINT AS length"
-    query = "SELECT author, s, e, n, length, runs FROM (SELECT author, session, {by}, count(*) AS runs FROM ({rows})"
-    query += " GROUP BY ALL) ORDER BY 1, 2"
-    connection = duckdb.connect()
-    covered, busy = (
-        connection.sql(query.format(by=by_session, rows=runs(each))).fetchall() for each in (timedelta(0), limit)
-    )
-    expected = [
-        (author, start, end, n, length * MILLISECOND, more * MILLISECOND + limit * (runs - 1), runs)
-        for (author, start, end, n, length, _), (*_, more, runs) in zip(covered, busy, strict=True)
-    ]
-    rows = sorted(found.to_pylist(), key=lambda row: (row["author"], row["window"]["start"]))
-    assert len(expected) > 10_000
-    assert expected == [
-        (row["author"], *row["window"].values(), row["n"], row["covered"], row["busy"], row["runs"]) for row in rows
-    ]

@@ -5,7 +5,6 @@ over frames of every library, and with the options of a query.
 from __future__ import annotations
 
 import io
-import operator
 import random
 from datetime import timedelta
 from typing import Any
@@ -43,16 +42,14 @@ WINDOWS: dict[str, Any] = {
     "session": wr.SessionWindows.with_gap,
     "sliding": wr.SlidingWindows.with_time_difference,
 }
-LAST = 10**6 + 101
-"""After all records of a history."""
 
 
 @st.composite
-def histories(draw: st.DrawFn, whole: bool = False) -> tuple[pa.Table, list[int]]:
-    """Up to 40 records of three keys, some without a key or a time unless they are `whole`, and the ends of days."""
+def histories(draw: st.DrawFn) -> tuple[pa.Table, list[int]]:
+    """Up to 40 records of three keys, some without a key or a time, and the ends of days."""
     around = draw(st.sampled_from([0, 10**6, -(10**6)]))
     time, key = st.integers(-25, 80).map(lambda at: around + at), st.integers(1, 3)
-    rows = draw(some(st.tuples(time, key) if whole else st.tuples(often(time), often(key)), 40))
+    rows = draw(some(st.tuples(often(time), often(key)), 40))
     ends = sorted(draw(st.lists(st.integers(-30, 100), min_size=1, max_size=5)))
     return keyed([key for _, key in rows], [time for time, _ in rows]), [around + end for end in ends]
 
@@ -135,19 +132,6 @@ def test_a_run_that_is_repeated_gives_the_same_rows() -> None:
     assert two[0].rows.equals(two[1].rows)
 
 
-@usually(60)
-@given(histories(whole=True), st.data())
-def test_dynamic_gaps_of_days_are_those_of_the_history(cut: tuple[pa.Table, list[int]], data: st.DataObject) -> None:
-    history, ends = cut
-    lengths = data.draw(st.lists(st.integers(1, 20), min_size=len(history), max_size=len(history)))
-    history = history.append_column("gap", pa.array(lengths, pa.int64()).cast(pa.duration("us")))
-
-    def windowed(day: Any) -> Any:
-        return wr.group_by(day, "k", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))
-
-    check_continued(history, ends, windowed, BUILT)
-
-
 def test_a_record_that_would_move_cuts_is_refused_and_named() -> None:
     def windowed(day: Any) -> Any:
         windows = wr.SessionWindows.with_gap("30 minutes", max_duration="1 hour")
@@ -159,28 +143,6 @@ def test_a_record_that_would_move_cuts_is_refused_and_named() -> None:
     with pytest.raises(ValueError, match=r"the record of user = ann at 2026-01-01 08:49:00 is before the earlier `to`"):
         windowed(pairs(("ann", 49))).advance(one.still_open, to=at(60), n=wr.count())
     assert windowed(pairs(("ann", 50))).advance(one.still_open, to=at(60), n=wr.count()).still_open.num_rows == 2
-
-
-def joined_ids(values: list[int], row: Any) -> list[int]:
-    return [*values, row.id]
-
-
-@usually(60)
-@given(histories(whole=True), st.integers(1, 10), st.sampled_from(list(WINDOWS)))
-def test_python_functions_continue(cut: tuple[pa.Table, list[int]], length: int, kind: str) -> None:
-    history, ends = cut
-    merge = operator.add if kind == "session" else None
-    aggregates = {
-        "ids": wr.aggregate(list, joined_ids, merge, columns=["id"], schema="array<bigint>"),
-        "most": wr.reduce("id", max),
-        "n": wr.count(),
-        "double": wr.sum("id") * 2,
-    }
-
-    def windowed(day: Any) -> Any:
-        return wr.group_by(day, "k", time="ts").windowed_by(WINDOWS[kind](length * TICK))
-
-    check_continued(history, [*ends, LAST], windowed, aggregates)
 
 
 def through_parquet(opened: pa.Table) -> pa.Table:

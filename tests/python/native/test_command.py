@@ -11,7 +11,6 @@ import subprocess
 import sys
 import termios
 import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,7 +24,7 @@ from windrow._command import aggregate
 
 from ..harness.command import Command, command
 from ..harness.flights import flights
-from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, rows_of
+from ..harness.tables import Call, assert_windows, by_sessions, rows_of
 
 __all__ = ["command"]
 
@@ -80,17 +79,6 @@ def test_flights(ending: str, command: Command) -> None:
     assert "left out: 228 without a key (null_keys), 500 without a time (null_times)" in printed.err
 
 
-def test_the_windows_of_one_hour_of_flights(command: Command) -> None:
-    table = flights().select(["origin", "departure"]).slice(0, 3_000).rename_columns(["k", "ts"])
-    pq.write_table(table, "flights.parquet")
-    command(
-        "sliding flights.parquet --key k --time ts --difference '60 minutes' --resolution '1 minute' --out o.parquet"
-    )
-    hours = rows_of(pq.read_table("o.parquet"), ["k"])
-    assert_windows(hours, table, ["k"], by_sliding(60 * MINUTE, MINUTE), {"count": Call("count")})
-    assert len(hours) > 3_000
-
-
 def test_rows_in_order_on_the_standard_output(clicks: Command) -> None:
     run = [sys.executable, "-m", "windrow", *shlex.split(SORTED)]
     ran = subprocess.run(run, capture_output=True, text=True, check=True)
@@ -131,28 +119,6 @@ def test_aggregates_with_numbers_and_with_any_number_of_columns(monkeypatch: pyt
     for call, message in (("share:ms", "share:column,percentage"), ("share:ms,much", "a number for percentage")):
         with pytest.raises(ValueError, match=message):
             aggregate.calls([f"a={call}"])
-
-
-TIMES = {
-    "dates": (["2026-05-04", "2026-05-05"], ""),
-    "text of another form": (["04/05/2026 00:00", "05/05/2026 00:00"], "--time-format '%d/%m/%Y %H:%M'"),
-    "digits of another form": (["20260504", "20260505"], "--time-format %Y%m%d"),
-    "seconds since 1970": (["1777852800", "1777939200"], "--time-unit s"),
-    "milliseconds since 1970": (["1777852800000", "1777939200000"], "--time-unit ms"),
-    "instants": (["2026-05-04T02:00:00+02:00", "2026-05-05T00:00:00Z"], ""),
-}
-
-
-@pytest.mark.parametrize("kind", TIMES)
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_times_that_are_no_timestamps(kind: str, ending: str, command: Command) -> None:
-    texts, options = TIMES[kind]
-    times = [int(text) for text in texts] if "unit" in options else texts
-    pq.write_table(pa.table({"user": ["ann", "ann"], "ts": times}), "days.parquet")
-    Path("days.csv").write_text("user,ts\n" + "".join(f"ann,{text}\n" for text in texts))
-    (row,) = command.rows(f"sessions days.{ending} --key user --time ts --gap '1 day' {options}")
-    zone = UTC if kind == "instants" else None
-    assert row["window"] == {"start": datetime(2026, 5, 4, tzinfo=zone), "end": datetime(2026, 5, 5, tzinfo=zone)}
 
 
 def test_types_and_nulls_of_csv(command: Command) -> None:

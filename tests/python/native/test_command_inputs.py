@@ -203,11 +203,6 @@ def test_json_without_a_line_gives_no_window(command: Command) -> None:
     assert command(f"{SUMS} rows.jsonl more.jsonl").out == ANSWER
 
 
-def test_a_format_that_the_name_does_not_tell(command: Command) -> None:
-    Path("rows.dat").write_text(CSV)
-    assert command(f"{SUMS} rows.dat --format csv").out == ANSWER
-
-
 def test_text_without_a_header_and_with_quotes(command: Command) -> None:
     Path("rows.txt").write_text('"ann  lee"  2026-05-04T09:00:00 1\n\n ann 2026-05-04T09:00:00\t2\n')
     lines = command(f"{SUMS} rows.txt --columns user,ts,n").out.splitlines()

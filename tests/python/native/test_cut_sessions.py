@@ -1,4 +1,4 @@
-"""Sessions with `max_duration` and `end_when` are the oracle's on every way; their errors, texts and explanations."""
+"""Sessions of own gaps, of records that last, with `max_duration` and `end_when` are the oracle's on every way."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -26,15 +24,16 @@ from windrow.plot import timeline
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle, blocks, folded_after_a_shuffle, merged
-from ..harness.tables import arrow, in_batches, rows_of, ticks
+from ..harness.tables import in_batches, rows_of, ticks, window_bounds
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
+from ..oracle.sessions import bad_gaps, clamped_gaps
 from ..scenes import all_at, at, keyed
 
 TICK = timedelta(microseconds=1)
-Row = tuple[int | None, int | None, int | None, bool | None]
-Rule = tuple[int | None, int | None, bool]
-"""The gap of all records, or none where each has its own; the longest session; whether records end sessions."""
+Row = tuple[int | None, int | None, int | None, bool | None, int | None]
+Rule = tuple[int | None, int | None, bool, bool]
+"""The gap of all records, or none where each has its own; the longest session; whether records end it; if they last."""
 
 
 def listed(held: list[int], row: Any) -> list[int]:
@@ -45,48 +44,69 @@ AGGREGATES = {"ids": wr.collect_list("id")}
 FOLDED = {"ids": wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"])}
 
 
+MAX_GAP = 10
+
+
 def table_of(rows: list[Row], cuts: list[int]) -> pa.Table:
-    """Records of a key, a time, a gap in ticks and whether they end their session; their arrival is the id."""
-    keys, times, gaps, ends = ([row[place] for row in rows] for place in range(4))
-    return in_batches(keyed(keys, times, gaps=gaps, out=pa.array(ends, pa.bool_())), cuts)
+    """Records of a key, a time, a gap in ticks, whether they end their session, a length; their arrival is the id."""
+    keys, times, gaps, ends, lengths = ([row[place] for row in rows] for place in range(5))
+    until = [
+        None if None in (time, length) or not -(2**63) <= time + length < 2**63 else time + length
+        for time, length in zip(times, lengths, strict=True)
+    ]
+    moments = pa.array(until, pa.int64()).cast(pa.timestamp("us"))
+    return in_batches(keyed(keys, times, gaps=gaps, out=pa.array(ends, pa.bool_()), until=moments), cuts)
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> pa.Table:
     around = draw(st.sampled_from([0, 0, 10**6, -(10**6), 2**63 - 61, -(2**63) + 21]))
     moment = st.integers(around - 20, around + 60)
-    row = st.tuples(often(st.integers(1, 3)), often(moment), often(st.integers(-1, 15)), often(st.booleans()))
+    length = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 30, None, -1, -(2**40)])
+    row = st.tuples(often(st.integers(1, 3)), often(moment), often(st.integers(-1, 15)), often(st.booleans()), length)
     return table_of(draw(some(row, 40)), draw(st.lists(st.integers(0, 40), max_size=4)))
 
 
+ENDED_BY_THE_FIRST = table_of([(1, 0, 40, True, 0), (1, 10, 1, False, 0), (1, 30, 1, False, 0)], [])
 LONGEST = st.integers(1, 40) | st.sampled_from([None, 2**63 - 1])
-RULES = st.tuples(st.integers(1, 15) | st.none(), LONGEST, st.booleans())
+POINTS = st.tuples(st.integers(1, 15) | st.none(), LONGEST, st.booleans(), st.just(False))
+RULES = POINTS | st.tuples(st.integers(0, 15) | st.none(), LONGEST, st.booleans(), st.just(True))
+"""Only records that last may have a gap of zero."""
 
 
 def windows_of(rule: Rule) -> wr.SessionWindows:
-    gap, longest, ends = rule
-    limit = None if longest is None else longest * TICK
-    column = "out" if ends else None
+    gap, longest, ends, _ = rule
+    rules: dict[str, Any] = {"max_duration": None if longest is None else longest * TICK}
+    rules |= {"end_when": "out"} if ends else {}
     if gap is None:
-        return wr.SessionWindows.with_dynamic_gap("gap", max_duration=limit, end_when=column)
-    return wr.SessionWindows.with_gap(gap * TICK, max_duration=limit, end_when=column)
+        return wr.SessionWindows.with_dynamic_gap("gap", max_gap=MAX_GAP * TICK, **rules)
+    return wr.SessionWindows.with_gap(gap * TICK, **rules)
+
+
+def records(table: pa.Table) -> list[Record]:
+    columns = table["k"].to_pylist(), *(ticks(table[name]) for name in ("ts", "gap", "until")), table["out"].to_pylist()
+    return [
+        Record((key,), at, row, {"gap": gap, "until": until, "out": out})
+        for row, (key, at, gap, until, out) in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def own_gap(record: Record) -> int | None:
+    gap: int | None = record.values["gap"]
+    return None if gap is None else min(gap, MAX_GAP)
 
 
 def expected(table: pa.Table, rule: Rule) -> dict[tuple[Any, int, int], list[int]]:
     """The ids of the records of each session, in the order of time, ties as they came."""
-    gap, longest, ends = rule
-    columns = (table["k"].to_pylist(), ticks(table["ts"]), ticks(table["gap"]), table["out"].to_pylist())
-    rows = [
-        Record((key,), at, row, {"gap": own if gap is None else gap, "out": ends and out})
-        for row, (key, at, own, out) in enumerate(zip(*columns, strict=True))
-    ]
+    gap, longest, ends, lasts = rule
     of = functools.partial(
         cut_sessions,
-        gap_of=lambda record: record.values["gap"],
+        gap_of=own_gap if gap is None else lambda _: gap,
         longest=longest,
-        ends=lambda record: record.values["out"],
+        ends=lambda record: ends and record.values["out"],
+        end_of=(lambda record: record.values["until"]) if lasts else None,
     )
-    found = ((key, *session) for key, own in by_key(rows).items() for session in of(own))
+    found = ((key, *session) for key, own in by_key(records(table)).items() for session in of(own))
     return {(key, start, end): [record.arrival for record in members] for key, start, end, members in found}
 
 
@@ -94,21 +114,38 @@ def check(answer: pa.Table, wanted: dict[Any, list[int]]) -> None:
     assert {window: values["ids"] for window, values in rows_of(answer, ["k"]).items()} == wanted
 
 
-def windowed(data: Any, windows: Any) -> Any:
-    return wr.group_by(data, "k", time="ts").windowed_by(windows)
+def windowed(data: Any, windows: Any, *, lasts: bool = False) -> Any:
+    return wr.group_by(data, "k", time="ts", end="until" if lasts else None).windowed_by(windows)
 
 
-@usually(80)
-@given(tables(), RULES, st.integers(1, 5), st.lists(st.integers(0, 40), max_size=4))
-@example(table_of([(1, 0, 1, True), (1, 0, 1, None), (1, 1, 1, False)], []), (1, None, True), 1, [])
-@example(table_of([(1, 0, 40, True), (1, 10, 1, False), (1, 30, 1, False)], []), (None, None, True), 1, [])
-def test_oracle_sessions_and_aggregates_on_every_way(table: pa.Table, rule: Rule, shards: int, cuts: list[int]) -> None:
-    wanted, grouped = expected(table, rule), windowed(table, windows_of(rule)).shards(shards)
-    check(grouped.agg(**AGGREGATES), wanted)
+@usually(120)
+@given(tables(), RULES, st.integers(1, 5), st.integers(1, 4), st.lists(st.integers(0, 40), max_size=4))
+@example(table_of([(1, 0, 1, True, 0), (1, 0, 1, None, 0), (1, 1, 1, False, 0)], []), (1, None, True, False), 1, 1, [])
+@example(ENDED_BY_THE_FIRST, (None, None, True, False), 1, 1, [])
+def test_oracle_sessions_and_aggregates_on_every_way(
+    table: pa.Table, rule: Rule, shards: int, threads: int, cuts: list[int]
+) -> None:
+    gap, *_, lasts = rule
+    wanted = expected(table, rule)
+    grouped = windowed(table, windows_of(rule), lasts=lasts).shards(shards).threads(threads)
+    answer = grouped.agg(**AGGREGATES)
+    check(answer, wanted)
     check(grouped.to_reader(**AGGREGATES).read_all(), wanted)
     check(grouped.agg(**FOLDED), wanted)
     check(after_a_shuffle(grouped._plan(AGGREGATES), table, cuts), wanted)
     check(folded_after_a_shuffle(grouped._plan(FOLDED), table, cuts), wanted)
+    of_row = {row: bounds for (_, *bounds), rows in wanted.items() for row in rows}
+    tagged = grouped.with_columns(n=wr.count())
+    assert [*map(list, window_bounds(tagged))] == [of_row.get(row, [None, None]) for row in range(len(table))]
+    counted, members = wr.counters(answer), [each for each in records(table) if None not in (*each.key, each.time)]
+    if lasts and gap is not None:
+        untils = [each.values["until"] for each in members]
+        bad = [end is None or end < each.time for end, each in zip(untils, members, strict=True)]
+        assert counted["bad_ends"] == sum(bad)
+    if gap is None and not lasts:
+        own = lambda record: record.values["gap"]  # noqa: E731
+        gaps = bad_gaps(members, own), clamped_gaps(members, own, MAX_GAP)
+        assert (counted["bad_gaps"], counted["clamped_gaps"]) == gaps
 
 
 def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_alike() -> None:
@@ -139,7 +176,7 @@ def test_oracle_the_trace_has_the_same_windows(table: pa.Table, rule: Rule) -> N
     wanted = {(key, *bounds): frozenset(ids) for ((key,), *bounds), ids in expected(table, rule).items()}
     found = {}
     for key in {key for key, *_ in wanted}:
-        traced = trace(None, windowed(table, windows_of(rule)), [key], None, 1_000, argument="key")
+        traced = trace(None, windowed(table, windows_of(rule), lasts=rule[-1]), [key], None, 1_000, argument="key")
         found |= {(key, window.start, window.end): window.rows for window in traced.windows}
     assert found == wanted
 
@@ -164,25 +201,6 @@ SESSIONS = [
 def shown(answer: pa.Table) -> list[tuple[Any, ...]]:
     rows = ((row["user"], row["window"]["start"], row["window"]["end"], row["n"]) for row in answer.to_pylist())
     return sorted(rows)
-
-
-LIBRARIES: dict[str, Callable[[], Any]] = {
-    "pyarrow": lambda: CLICKS,
-    "batches": lambda: CLICKS.to_batches(max_chunksize=2),
-    "polars": lambda: pl.from_arrow(CLICKS),
-    "lazy": lambda: pl.from_arrow(CLICKS).lazy(),
-    "duckdb": lambda: duckdb.from_arrow(CLICKS),
-    "pandas": lambda: pd.DataFrame(CLICKS.drop_columns("logout").to_pydict()).assign(
-        logout=pd.array(CLICKS["logout"].to_pylist(), dtype="boolean")
-    ),
-    "dictionary": lambda: CLICKS.set_column(0, "user", CLICKS["user"].dictionary_encode()),
-}
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_any_library_gives_the_same(library: str) -> None:
-    data = LIBRARIES[library]()
-    assert shown(arrow(wr.group_by(data, "user", time="ts").windowed_by(CUT).agg(n=wr.count()))) == SESSIONS
 
 
 def test_a_cogroup_is_cut_by_a_column_of_one_input_also_with_python_functions() -> None:

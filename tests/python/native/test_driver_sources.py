@@ -289,9 +289,9 @@ def state(driver: StreamDriver) -> dict[str, bytes]:
     return {name: page for name, page in driver.changed_pages().items() if page is not None}
 
 
-@pytest.mark.parametrize("stream_time", ["source", "slowest"])
-def test_changed_pages_continue_from_each_other(stream_time: str) -> None:
-    driver = driven(stream_time=stream_time)
+@pytest.mark.parametrize("options", [{}, {"stream_time": "slowest"}, {"source": None}], ids=str)
+def test_changed_pages_continue_from_each_other(options: dict[str, Any]) -> None:
+    driver = driven(**options)
     held: dict[str, bytes] = {}
     for row in ROWS.to_pylist():
         driver.pipe(**row)
@@ -300,9 +300,10 @@ def test_changed_pages_continue_from_each_other(stream_time: str) -> None:
                 del held[name]
             else:
                 held[name] = page
-        again = driven(stream_time=stream_time).restore(held.values())
+        again = driven(**options).restore(map(bytearray, held.values()))
         assert sorted(driver.snapshot()) == sorted(held.values())
         assert (again.stream_times, again.counters) == (driver.stream_times, driver.counters)
+        assert again.sessions.all() == driver.sessions.all()
     assert again.pipe(user="ann", ts=at(43), partition=0) == driver.pipe(user="ann", ts=at(43), partition=0)
     assert again.finish() == driver.finish()
 
@@ -327,16 +328,6 @@ def test_the_pages_of_a_driver_without_sources_are_those_of_its_operator() -> No
     assert "driver" not in state(driver)
     assert pa.ipc.open_stream(driver.snapshot()[0]).schema.metadata[b"windrow.page"] == b"head"
     assert driver.stream_times == {(): at(0)}
-
-
-def test_the_sources_of_the_slowest_stay_distinct_after_a_restart() -> None:
-    driver = driven(stream_time="slowest")
-    driver.pipe(user="ann", ts=at(0), partition=5)
-    driver.pipe(user="ann", ts=at(3), partition=4)
-    again = driven(stream_time="slowest").restore(driver.snapshot())
-    assert again.stream_times == {(5,): at(0), (4,): at(3)}
-    again.pipe(user="bob", ts=at(20), partition=4)  # first after the restart, and second before it
-    assert (again.stream_time, again.stream_times) == (at(0), {(5,): at(0), (4,): at(20)})
 
 
 @pytest.mark.parametrize("stream_time", ["source", "slowest"])

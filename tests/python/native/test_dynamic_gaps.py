@@ -7,19 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.examples import usually
-from ..harness.families import often, some
-from ..harness.tables import Call, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
-from ..oracle.sessions import bad_gaps, clamped_gaps
+from ..harness.tables import rows_of
 from ..scenes import keyed
 
 US = timedelta(microseconds=1)
-AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "total": Call("sum", ("id",))}
 TEN = wr.SessionWindows.with_dynamic_gap("gap", max_gap=10 * US)
 
 
@@ -31,9 +25,7 @@ def table_of(rows: list[tuple[Any, ...]], unit: str = "us") -> pa.Table:
 
 def sessions(table: Any, windows: Any = TEN, threads: int = 1) -> pa.Table:
     """The sessions of a table."""
-    aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
-    windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
-    result: pa.Table = windowed.threads(threads).agg(**aggregates)
+    result: pa.Table = wr.group_by(table, "k", time="ts").windowed_by(windows).threads(threads).count()
     return result
 
 
@@ -45,34 +37,6 @@ def bounds(table: Any, windows: Any = TEN) -> list[tuple[int, int]]:
 def counted(result: pa.Table, *names: str) -> tuple[int, ...]:
     """Counters of a result."""
     return tuple(int(result.schema.metadata[b"windrow." + name.encode()]) for name in names)
-
-
-@st.composite
-def events(draw: st.DrawFn) -> pa.Table:
-    """Up to 40 events of three keys with gaps of any kind, in several batches."""
-    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
-    gap = st.integers(1, 8) | st.sampled_from([None, -1, 0, 1, 24, 25, 26, 2**62])
-    row = st.tuples(often(st.integers(1, 3)), often(st.integers(around - 25, around + 80)), gap)
-    return in_batches(table_of(draw(some(row, 40))), draw(st.lists(st.integers(0, 40), max_size=4)))
-
-
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
-    @usually(60)
-    @given(events())
-    def check(table: pa.Table) -> None:
-        result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", max_gap=25 * US), threads)
-        assert_windows(rows_of(result, ["k"]), table, ["k"], by_dynamic_gap("gap", 25), AGGREGATES)
-        rows, own = records(table, ["k"]), gap_of("gap")
-        expected = bad_gaps(rows, own), clamped_gaps(rows, own, 25), table.num_rows
-        assert counted(result, "bad_gaps", "clamped_gaps", "records") == expected
-
-    check()
-
-
-@pytest.mark.parametrize("rows", [[], [(1, 7, 3)], [(1, 7, None)]])
-def test_few_rows_or_none(rows: list[tuple[Any, ...]]) -> None:
-    assert bounds(table_of(rows)) == [(7, 7) for _, _, gap in rows if gap]
 
 
 def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:

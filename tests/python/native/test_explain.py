@@ -22,7 +22,7 @@ from windrow._inspection.trace import Trace
 from ..harness.examples import usually
 from ..oracle.records import Record
 from ..oracle.scenario import Row, Scenario
-from ..oracle.sessions import Session, dynamic_sessions, sessions
+from ..oracle.sessions import Session, dynamic_sessions, lasting_sessions, sessions
 from ..oracle.sliding import sliding
 from ..oracle.stream import Stream
 from ..oracle.stream_sessions import Sessions
@@ -30,42 +30,66 @@ from ..oracle.stream_sliding import Slides
 from ..scenes import EIGHT, all_at, at
 
 LENGTH, LONGEST = 10, timedelta(milliseconds=10)
-Event = tuple[str | None, int | None, int | None]
+Event = tuple[str | None, int | None, int | None, int | None]
+"""User, time, gap and, where records last, length; in milliseconds."""
 KINDS: dict[str, Callable[[timedelta | None], Any]] = {
     "session": lambda grace: wr.SessionWindows.with_gap(LONGEST, grace=grace),
     "dynamic": lambda grace: wr.SessionWindows.with_dynamic_gap("pause", grace=grace, max_gap=LONGEST),
     "sliding": lambda grace: wr.SlidingWindows.with_time_difference(LONGEST, grace=grace),
 }
+LASTING = {"lasting": "session", "lasting dynamic": "dynamic"}
+KINDS |= {kind: KINDS[windows] for kind, windows in LASTING.items()}
 ORACLES: dict[str, Callable[[list[Record]], list[Session]]] = {
     "session": lambda records: sessions(records, LENGTH),
     "dynamic": lambda records: dynamic_sessions(records, lambda record: record.values["gap"], LENGTH),
     "sliding": lambda records: sliding(records, LENGTH, 1),
+    "lasting": lambda records: lasting_sessions(records, lambda _: LENGTH, lambda record: record.values["end"]),
+    "lasting dynamic": lambda records: lasting_sessions(records, cut_gap, lambda record: record.values["end"]),
 }
 
 
+def cut_gap(record: Record) -> int | None:
+    gap: int | None = record.values["gap"]
+    return None if gap is None else min(gap, LENGTH)
+
+
+def end_of(event: Event) -> int | None:
+    _, time, _, length = event
+    return None if time is None or length is None else time + length
+
+
 def windowed(events: list[Event], kind: str, grace: int | None) -> Any:
-    """The query over events of user, time and gap, in milliseconds."""
-    columns = {"user": pa.string(), "ts": pa.timestamp("ms"), "pause": pa.duration("ms")}
-    arrays = [pa.array([event[place] for event in events], of) for place, of in enumerate(columns.values())]
+    """The query over events."""
+    columns = {"user": pa.string(), "ts": pa.timestamp("ms"), "pause": pa.duration("ms"), "until": pa.timestamp("ms")}
+    rows = [(*event[:3], end_of(event)) for event in events]
+    table = pa.table(
+        [pa.array([row[place] for row in rows], of) for place, of in enumerate(columns.values())], [*columns]
+    )
     late = None if grace is None else timedelta(milliseconds=grace)
-    return wr.group_by(pa.table(arrays, [*columns]), "user", time="ts").windowed_by(KINDS[kind](late))
+    end = "until" if kind in LASTING else None
+    return wr.group_by(table, "user", time="ts", end=end).windowed_by(KINDS[kind](late))
 
 
 def batch(events: list[Event], kind: str, user: str) -> set[tuple[int, int, frozenset[int]]]:
     """The windows of a key by brute force, with the rows that they hold."""
-    records = [Record((key,), time, row, {"gap": gap}) for row, (key, time, gap) in enumerate(events) if key == user]
-    found = ORACLES[kind](records)
+    found = ORACLES[kind](
+        [
+            Record((user,), event[1], row, {"gap": event[2], "end": end_of(event)})
+            for row, event in enumerate(events)
+            if event[0] == user
+        ]
+    )
     return {(start, end, frozenset(member.arrival for member in members)) for start, end, members in found}
 
 
 def streamed(events: list[Event], kind: str, grace: int) -> tuple[Stream, set[tuple[Any, ...]], dict[int, int]]:
     """The finals of all keys by brute force, and for each row how many windows refused it; -1 where it was late."""
-    scenario = Scenario(kind, LENGTH, grace, emit="close")
+    scenario = Scenario(LASTING.get(kind, kind), LENGTH, grace, emit="close", ends=kind in LASTING)
     stream: Stream = Slides(scenario) if kind == "sliding" else Sessions(scenario)
     finals, judged = [], {}
-    for row, (key, time, gap) in enumerate(events):
+    for row, (key, time, gap, _) in enumerate(events):
         before = stream.counters.copy()
-        finals += stream.feed(Row(key, time, x=row, gap=gap))
+        finals += stream.feed(Row(key, time, x=row, gap=gap, end=end_of(events[row])))
         late = stream.counters["late"] > before["late"]
         judged[row] = -1 if late else stream.counters["windows_refused"] - before["windows_refused"]
     finals += stream.finish()
@@ -81,7 +105,8 @@ EVENTS = st.lists(
     st.tuples(
         st.sampled_from(["ann", "ann", "ann", "ann", "bob", None]),
         st.sampled_from([None, *range(-14, 60)]),
-        st.sampled_from([None, 0, *range(1, 15)]),
+        st.sampled_from([None, -1, 0, *range(1, 15)]),
+        st.sampled_from([None, -1, 0, 0, 1, 4, 20]),
     ),
     min_size=1,
     max_size=16,
@@ -96,7 +121,7 @@ def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) ->
         assert not found.stream
         assert seen(found) == batch(events, kind, user)
         assert [record.row for record in sorted(found.records, key=lambda record: record.row)] == [
-            row for row, (key, time, _) in enumerate(events) if key == user and time is not None
+            row for row, (key, time, *_) in enumerate(events) if key == user and time is not None
         ]
 
 
@@ -109,7 +134,7 @@ def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, g
         assert found.stream
         assert seen(found) == {window[1:] for window in finals if window[0] == user}
         ours = {row: -1 if judged.late else judged.refused for row, judged in found.judgements.items()}
-        bad = {record.row for record in found.records if record.left_out == "bad_gaps"}
+        bad = {record.row for record in found.records if record.left_out is not None}
         assert ours == {record.row: 0 if record.row in bad else judged[record.row] for record in found.records}
         assert found.stream_time == stream.time
 
@@ -134,13 +159,16 @@ def _milliseconds(text: str) -> int:
 def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str, grace: int | None) -> None:
     query = windowed(events, kind, grace)
     _, finals, judged = streamed(events, kind, grace or 0)
-    for row, (user, time, gap) in enumerate(events):
+    for row, (user, time, gap, length) in enumerate(events):
         if user is None or time is None:
             continue
         text = wr.explain_record(query, user, datetime(1970, 1, 1) + timedelta(milliseconds=time))
         own = text if grace is None else next(part for part in text.split("\n\n") if f", row {row}\n" in part)
-        if kind == "dynamic" and (gap is None or gap <= 0):
+        if "dynamic" in kind and (gap is None or gap < (kind == "dynamic")):
             assert "left out: its own gap is null, negative, or zero without end= (bad_gaps)" in text
+            continue
+        if kind in LASTING and (length is None or length < 0):
+            assert "left out: its end is null or before its time (bad_ends)" in text
             continue
         if grace is None:
             windows = {window[:2] for window in batch(events, kind, user) if row in window[2]}

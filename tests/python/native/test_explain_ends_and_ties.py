@@ -6,92 +6,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 import windrow as wr
-from windrow._inspection.query import trace
 from windrow.plot import _style as style
 from windrow.plot import timeline
 
-from ..harness.examples import usually
-from ..oracle.records import Record
-from ..oracle.scenario import Row, Scenario
-from ..oracle.sessions import lasting_sessions
-from ..oracle.stream_sessions import Sessions
-from ..scenes import all_at, at, keyed
+from ..scenes import all_at, at
 from .test_plot import boxes, minutes, texts
 
-TICK = timedelta(microseconds=1)
-EVENT = tuple[int, int, int | None, int | None]
 NINE = datetime(2026, 5, 4, 9)
 GAP = wr.SessionWindows.with_gap("5 minutes")
-EVENTS = st.lists(
-    st.tuples(st.integers(1, 2), st.integers(-14, 60), st.sampled_from([None, -1, 0, 0, 1, 4, 20]), st.integers(-1, 9)),
-    min_size=1,
-    max_size=16,
-)
-
-
-def windowed(events: list[EVENT], gap: int | None, grace: int | None = None) -> Any:
-    ends = [None if length is None else time + length for _, time, length, _ in events]
-    table = keyed(
-        [key for key, *_ in events],
-        [time for _, time, *_ in events],
-        gaps=[gap for *_, gap in events],
-        end=pa.array(ends, pa.int64()).cast(pa.timestamp("us")),
-    )
-    late: Any = {} if grace is None else {"grace": grace * TICK}
-    if gap is None:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=9 * TICK, **late)
-    else:
-        windows = wr.SessionWindows.with_gap(gap * TICK, **late)
-    return wr.group_by(table, "k", time="ts", end="end").windowed_by(windows)
-
-
-@usually(60)
-@given(EVENTS, st.none() | st.integers(0, 8))
-def test_oracle_windows_of_a_batch_and_their_records(events: list[EVENT], gap: int | None) -> None:
-    for key in (1, 2):
-        records = [
-            Record((key,), time, row, {"end": None if length is None else time + length, "gap": own})
-            for row, (of, time, length, own) in enumerate(events)
-            if of == key
-        ]
-        expected = lasting_sessions(
-            records, lambda record: record.values["gap"] if gap is None else gap, lambda record: record.values["end"]
-        )
-        found = trace(None, windowed(events, gap), [key], None, 100, argument="key")
-        assert {(window.start, window.end, window.rows) for window in found.windows} == {
-            (start, end, frozenset(member.arrival for member in members)) for start, end, members in expected
-        }
-        for row, (of, time, _, _) in enumerate(events):
-            if of == key:  # each record has a text, whatever its neighbours are
-                text = wr.explain_record(windowed(events, gap), key, datetime(1970, 1, 1) + time * TICK)
-                is_in = any(row in {member.arrival for member in members} for *_, members in expected)
-                assert "in the session [" in text or not is_in
-
-
-@usually(60)
-@given(EVENTS, st.none() | st.integers(0, 8), st.integers(0, 12))
-def test_oracle_windows_of_a_stream_and_what_was_late(events: list[EVENT], gap: int | None, grace: int) -> None:
-    kind, length = ("dynamic", 9) if gap is None else ("session", gap)
-    stream, finals, late = Sessions(Scenario(kind, length, grace, emit="close", ends=True)), list[Any](), set[int]()
-    for row, (key, time, length_of, own) in enumerate(events):
-        before = stream.counters["late"]
-        end = None if length_of is None else time + length_of
-        finals += stream.feed(Row(str(key), time, x=row, gap=own, end=end))
-        late |= {row} if stream.counters["late"] > before else set()
-    finals += stream.finish()
-    for key in (1, 2):
-        found = trace(None, windowed(events, gap, grace), [key], None, 100, argument="key")
-        assert {(window.start, window.end, window.rows) for window in found.windows} == {
-            (change.start, change.end, frozenset(change.values[2])) for change, _ in finals if change.key == str(key)
-        }
-        assert {row for row, judged in found.judgements.items() if judged.late} == {
-            row for row in late if events[row][0] == key
-        }
 
 
 def calls(*rows: tuple[float, float | None]) -> pa.Table:

@@ -108,22 +108,6 @@ def test_after_a_restore_that_failed_nothing_is_counted() -> None:
             ask()
 
 
-def test_the_changes_of_pages_together_are_the_state() -> None:
-    counting = driver(wr.count())
-    held: dict[str, bytes] = {}
-    for second, key in ((0, "a"), (1, "b"), (500, "c")):
-        counting.pipe(k=key, ts=at_second(second), v=1)
-        for name, page in counting.changed_pages().items():
-            if page is None:
-                del held[name]
-            else:
-                held[name] = page
-    again = driver(wr.count()).restore(held.values())
-    assert again.sessions.all() == counting.sessions.all()
-    assert again.counters == counting.counters
-    assert driver(wr.count()).restore(map(bytearray, held.values())).counters == counting.counters
-
-
 def test_a_store_is_that_of_its_driver_also_after_a_restore() -> None:
     counting = driver(wr.count())
     store = counting.sessions

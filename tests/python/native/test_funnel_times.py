@@ -1,4 +1,4 @@
-"""`funnel_times` in daily jobs and over a length, against a search of all chains; its types and errors."""
+"""`funnel_times` over a length, against a search of all chains; its types and errors."""
 
 from __future__ import annotations
 
@@ -14,61 +14,13 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.testing import StreamDriver
 
-from ..harness.daily_jobs import days, played
 from ..harness.examples import usually
-from ..harness.tables import by_sessions, records, rows_of
+from ..harness.tables import records
 from ..oracle.journeys import funnel_times
-from ..oracle.records import by_key
 from ..scenes import all_at, keyed
-from .test_journeys import EPOCH, FLAGS, STEPS, TICK, by_flags, by_value, tables, visits, windowed
-
-GAP = 5
-
-
-def asked_for(within: int | None, strict: bool) -> dict[str, wr.Aggregate]:
-    options: dict[str, Any] = {"within": None if within is None else within * TICK, "strict": strict}
-    return {
-        "values": wr.funnel_times(STEPS, column="event", **options),
-        "flags": wr.funnel_times(FLAGS, **options),
-        "twice": wr.funnel_times(["view", "view"], column="event", **options),
-    }
-
-
-def answers(table: pa.Table, within: int | None, strict: bool) -> dict[Any, dict[str, Any]]:
-    """The times of all sessions, by the oracle."""
-    longest = float("inf") if within is None else within
-
-    def of(rows: Any, fits: Any, steps: int) -> list[Any]:
-        found = funnel_times([(row.time, fits(row)) for row in rows], steps, longest, strict=strict)
-        return [EPOCH + time * TICK for time in found]
-
-    def views(row: Any) -> frozenset[int]:
-        return frozenset([0, 1] if row.values["event"] == "view" else [])
-
-    return {
-        (key, start, end): {
-            "values": of(rows, by_value, 3),
-            "flags": of(rows, by_flags, 3),
-            "twice": of(rows, views, 2),
-        }
-        for key, members in by_key(records(table, ["k"])).items()
-        for start, end, rows in by_sessions(GAP)(members)
-    }
-
-
-def sessions(data: Any, **options: Any) -> Any:
-    windows = wr.SessionWindows.with_gap(GAP * TICK, **options)
-    return wr.group_by(data, "k", time="ts").windowed_by(windows)
-
+from .test_journeys import EPOCH, STEPS, TICK, by_value, tables, visits, windowed
 
 RULES = (st.none() | st.integers(0, 12), st.booleans())
-
-
-@usually(40)
-@given(tables(), *RULES, st.integers(-12, 24))
-def test_a_daily_job_gives_what_a_batch_gives(table: pa.Table, within: int | None, strict: bool, to: int) -> None:
-    closed, _ = played(days(table, [to]), [to, 10_000], sessions, asked_for(within, strict))
-    assert rows_of(pa.concat_tables(closed), ["k"]) == answers(table, within, strict)
 
 
 @usually(40)
@@ -77,7 +29,9 @@ def test_the_times_before_each_record_are_those_of_its_frame(
     table: pa.Table, length: int, within: int | None, strict: bool
 ) -> None:
     sliding = wr.group_by(table, "k", time="ts").windowed_by(wr.SlidingWindows.with_time_difference(12 * TICK))
-    found = sliding.with_columns(times=asked_for(within, strict)["values"].over(length * TICK))
+    limit = None if within is None else within * TICK
+    asked = wr.funnel_times(STEPS, column="event", within=limit, strict=strict)
+    found = sliding.with_columns(times=asked.over(length * TICK))
     rows = records(table, ["k"])
     longest = float("inf") if within is None else within
     for row, got in zip(rows, found["times"].to_pylist(), strict=True):

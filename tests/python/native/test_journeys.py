@@ -16,15 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _native as native
 
 from ..harness.examples import usually
 from ..harness.families import often, some
+from ..harness.shuffle import after_a_shuffle
 from ..harness.tables import arrow, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.journeys import funnel, funnel_times
 from ..oracle.records import Record, by_key, in_order
 from ..scenes import all_at
-from .test_property_packed import merged, packed, splits
 
 EPOCH = datetime(1970, 1, 1)
 TICK = timedelta(microseconds=1)
@@ -74,6 +73,7 @@ def asked_for(within: int | None, strict: bool) -> dict[str, wr.Aggregate]:
         "value times": wr.funnel_times(STEPS, column="event", **options),
         "code times": wr.funnel_times([0, 1, 2], column="code", **options),
         "flag times": wr.funnel_times(FLAGS, **options),
+        "twice": wr.funnel_times(["view", "view"], column="event", **options),
         "path": wr.path("event"),
         "start": wr.path("code", max_length=2),
     }
@@ -88,13 +88,15 @@ def expected(rows: Sequence[Record], within: int | None, strict: bool) -> dict[s
         for each in (of_values, of_flags)
     )
     assert (len(value_times), len(flag_times)) == (values, flags)
+    views = [(row.time or 0, frozenset([0, 1] if row.values["event"] == "view" else [])) for row in rows]
+    twice = [EPOCH + time * TICK for time in funnel_times(views, 2, longest, strict=strict)]
     path: list[str] = []
     for row in in_order(rows):
         event = row.values["event"]
         if event is not None and path[-1:] != [event]:
             path.append(event)
     start = [EVENTS.index(event) for event in path[:2]]
-    times = {"value times": value_times, "code times": value_times, "flag times": flag_times}
+    times = {"value times": value_times, "code times": value_times, "flag times": flag_times, "twice": twice}
     return {"values": values, "codes": values, "flags": flags, **times, "path": path, "start": start}
 
 
@@ -104,32 +106,19 @@ def test_funnels_and_paths_equal_a_search_of_all_chains(kind: str) -> None:
     within = st.none() | st.integers(0, 12)
 
     @usually(120)
-    @given(tables(), within, st.booleans())
-    def check(table: pa.Table, within: int | None, strict: bool) -> None:
-        result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**asked_for(within, strict))
+    @given(tables(), within, st.booleans(), st.integers(1, 3), st.lists(st.integers(0, 20), max_size=3))
+    def check(table: pa.Table, within: int | None, strict: bool, shards: int, cuts: list[int]) -> None:
+        asked = asked_for(within, strict)
+        grouped = wr.group_by(table, "k", time="ts").windowed_by(windows).shards(shards)
         wanted = {
             (key, start, end): expected(rows, within, strict)
             for key, members in by_key(records(table, ["k"])).items()
             for start, end, rows in oracle(members)
         }
-        assert rows_of(result, ["k"]) == wanted
+        assert rows_of(grouped.agg(**asked), ["k"]) == wanted
+        assert rows_of(after_a_shuffle(grouped._plan(asked), table, cuts), ["k"]) == wanted
 
     check()
-
-
-@usually(60)
-@given(tables(), st.none() | st.integers(0, 12), st.booleans(), st.integers(1, 3), st.data())
-def test_splits_and_shards_change_no_funnel(
-    table: pa.Table, within: int | None, strict: bool, shards: int, data: st.DataObject
-) -> None:
-    aggregates = {name: each for name, each in asked_for(within, strict).items() if name not in ("path", "start")}
-    windowed = wr.group_by(table, "k", time="ts").windowed_by(WINDOWS["session"][0]).shards(shards)
-    plan = windowed._plan(aggregates)
-    query = native.Query(plan.spec.text, plan.schema)
-    own = [batch.select(plan.schema.names) for batch in table.to_batches()]
-    blocks, _ = packed(query, data.draw(splits(own)))
-    got = merged(query, blocks, 2, 3)
-    assert rows_of(got, ["k"]) == rows_of(windowed.agg(**aggregates), ["k"])
 
 
 def visits(events: Sequence[tuple[float, str]], **columns: Any) -> pa.Table:

@@ -5,7 +5,6 @@ Streams, restarts and days are those of `conformance/test_streams.py`, `test_sta
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,32 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import StreamDriver
 
-from ..harness.examples import usually
-from ..harness.families import often, some
-from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
-from ..harness.tables import Call, Windows, arrow, assert_windows, gap_of, in_batches, rows_of, ticks, window_bounds
-from ..oracle.records import Record
-from ..oracle.sessions import lasting_sessions
+from ..harness.tables import arrow
 from ..scenes import at, keyed
-from .test_cut_sessions import listed
 from .test_time_casts import of_library
 
 pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
 
 TICK = timedelta(microseconds=1)
-AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "last": Call("last", ("id",))}
-BUILT = {name: each.build(wr) for name, each in AGGREGATES.items()}
-FOLDED = {
-    "n": wr.count(),
-    "ids": wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"]),
-    "last": wr.last("id"),
-}
 CALLS = pa.table(
     {
         "user": ["ann", "ann", "ann", "bob"],
@@ -54,35 +38,6 @@ CALLS = pa.table(
 GAP = wr.SessionWindows.with_gap("10 minutes")
 
 
-@st.composite
-def lasting(draw: st.DrawFn) -> pa.Table:
-    """Up to 40 records of three keys, each with an end and a gap, in several batches; some ends are bad."""
-    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
-    time = st.integers(around - 25, around + 80)
-    lengths = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 30]) | st.sampled_from([None, -1, -(2**40)])
-    row = st.tuples(often(st.integers(1, 3)), often(time), lengths, st.sampled_from([0, 0, 1, 3, 8]))
-    rows = draw(some(row, 40))
-    ends = [None if None in (time, length) else time + length for _, time, length, _ in rows]
-    table = keyed(
-        [key for key, *_ in rows],
-        [time for _, time, *_ in rows],
-        gaps=[gap for *_, gap in rows],
-        end=pa.array(ends, pa.int64()).cast(pa.timestamp("us")),
-    )
-    return in_batches(table, draw(st.lists(st.integers(0, 40), max_size=4)))
-
-
-def end_of(record: Record) -> int | None:
-    end = record.values["end"]
-    return None if end is None else (end - datetime(1970, 1, 1)) // TICK
-
-
-def by_oracle(gap: int | None) -> Windows:
-    """The oracle's sessions: with one gap in ticks, or with the gap of each record."""
-    own = gap_of("gap") if gap is None else lambda _: gap
-    return lambda rows: lasting_sessions(rows, own, end_of)
-
-
 def windows_of(gap: int | None, **options: Any) -> wr.SessionWindows:
     if gap is None:
         return wr.SessionWindows.with_dynamic_gap("gap", **options)
@@ -91,47 +46,6 @@ def windows_of(gap: int | None, **options: Any) -> wr.SessionWindows:
 
 def grouped(table: Any) -> Any:
     return wr.group_by(table, "k", time="ts", end="end")
-
-
-GAPS = st.none() | st.integers(0, 12)
-
-
-@usually(60)
-@given(lasting(), GAPS, st.integers(1, 4), st.lists(st.integers(0, 40), max_size=3))
-def test_oracle_sessions_last_to_the_latest_end_on_every_way(
-    table: pa.Table, gap: int | None, shards: int, cuts: list[int]
-) -> None:
-    windowed = grouped(table).windowed_by(windows_of(gap)).shards(shards)
-    answers = [
-        windowed.agg(**BUILT),
-        windowed.threads(3).agg(**BUILT),
-        windowed.to_reader(**BUILT).read_all(),
-        windowed.agg(**FOLDED),
-        after_a_shuffle(windowed._plan(BUILT), table, cuts),
-        folded_after_a_shuffle(windowed._plan(FOLDED), table, cuts),
-    ]
-    for answer in answers:
-        assert_windows(rows_of(answer, ["k"]), table, ["k"], by_oracle(gap), AGGREGATES)
-    bad = [
-        key is not None and time is not None and (end is None or end < time)
-        for key, time, end in zip(table["k"].to_pylist(), ticks(table["ts"]), ticks(table["end"]), strict=True)
-    ]
-    assert wr.counters(answers[0])["bad_ends"] == sum(bad)
-
-
-@usually(50)
-@given(lasting(), GAPS)
-def test_oracle_every_row_comes_with_its_session(table: pa.Table, gap: int | None) -> None:
-    answer = grouped(table).windowed_by(windows_of(gap)).with_columns(n=wr.count())
-    assert answer.select(table.column_names).replace_schema_metadata(None).equals(table)
-    sessions = grouped(table).windowed_by(windows_of(gap)).agg(**BUILT)
-    wanted = {
-        row: bounds
-        for bounds, ids in zip(window_bounds(sessions), sessions["ids"].to_pylist(), strict=True)
-        for row in ids
-    }
-    found = dict(zip(answer["id"].to_pylist(), window_bounds(answer), strict=True))
-    assert found == {row: wanted.get(row, (None, None)) for row in found}
 
 
 @pytest.mark.parametrize("rows", [0, 1])

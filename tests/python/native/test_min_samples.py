@@ -12,16 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.daily_jobs import days, played
-from ..harness.examples import usually
 from ..harness.steps import LocalStream
-from ..harness.tables import Call, assert_windows, rows_of
-from .test_property_aggregates import windows
 
 US = pa.timestamp("us")
 HOURS = pa.table(
@@ -33,7 +27,6 @@ HOURS = pa.table(
         "word": ["a", None, "b", "c"],
     }
 )
-GAP = wr.SessionWindows.with_gap("10 seconds", grace="0 seconds")
 
 
 def sessions(data: Any = HOURS) -> Any:
@@ -45,57 +38,17 @@ def by_user(result: Any) -> dict[str, list[Any]]:
     return {row.pop("user"): [*row.values()] for row in result.drop_columns("window").to_pylist()}
 
 
-DAILY = {
-    "n": Call("count"),
-    "rows": Call("count", least=2),
-    "known": Call("sum", ("by",), least=2),
-    "some": Call("mean", ("by",), where="flag", least=2),
-    "first": Call("first", ("id",), least=3),
-    "pairs": Call("corr", ("id", "by"), least=2),
-    "both": Call("count_distinct", ("id", "by"), least=2),
-    "best": Call("max_by", ("id", "by"), least=2),
-}
-BUILT = {name: each.build(wr) for name, each in DAILY.items()}
-
-
-@pytest.mark.parametrize("kind", ["session", "sliding"])
-@usually(40)
-@given(data=st.data())
-def test_the_runs_of_a_daily_job_need_the_records_of_all_days(kind: str, data: st.DataObject) -> None:
-    rows = data.draw(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 2), st.none() | st.integers(-2, 2))))
-    ends = [*sorted(data.draw(st.lists(st.integers(1, 60), max_size=3))), 70]
-    history = numbered(sorted(rows, key=lambda row: row[0]))
-    kept, oracle = windows(kind)
-    closed, opened = played(
-        days(history, ends)[:-1], ends, lambda day: wr.group_by(day, "k", time="ts").windowed_by(kept), BUILT
-    )
-    got = rows_of(pa.concat_tables([*closed, opened]), ["k"])
-    assert_windows(got, history, ["k"], oracle, DAILY)
-
-
-def numbered(rows: list[tuple[int, int, int | None]]) -> pa.Table:
-    times, keys, by = ([row[place] for row in rows] for place in range(3))
-    return pa.table(
-        {
-            "k": pa.array(keys, pa.int64()),
-            "ts": pa.array(times, pa.int64()).cast(US),
-            "id": pa.array(range(len(rows)), pa.int64()),
-            "by": pa.array(by, pa.int64()),
-            "flag": pa.array([None if each is None else each % 2 == 0 for each in by], pa.bool_()),
-        }
-    )
-
-
 def test_the_number_may_change_at_a_restart() -> None:
     def query(least: int) -> Callable[[Any], Any]:
         aggregates = {"total": wr.sum("by").min_samples(least), "share": (wr.sum("by") / wr.count()).min_samples(least)}
         gap = wr.SessionWindows.with_gap(timedelta(microseconds=5), grace="0 seconds")
         return lambda data: wr.group_by(data, "k", time="ts").windowed_by(gap).agg(**aggregates)
 
-    stream = LocalStream(query(3), numbered([]).schema)
-    stream.push([numbered([(0, 1, 4), (1, 1, 2)])])
+    schema = pa.schema({"k": pa.int64(), "ts": US, "by": pa.int64()})
+    stream = LocalStream(query(3), schema)
+    stream.push([pa.table({"k": [1, 1], "ts": [0, 1], "by": [4, 2]}, schema)])
     stream.define(query(2))
-    (row,) = stream.push([numbered([(50, 2, 1)])])
+    (row,) = stream.push([pa.table({"k": [2], "ts": [50], "by": [1]}, schema)])
     assert (row["total"], row["share"]) == (6, 3.0)
 
 

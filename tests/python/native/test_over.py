@@ -1,4 +1,4 @@
-"""Aggregates over shorter lengths up to a record: `over` equals brute force, Polars and DuckDB, and refuses the rest.
+"""Aggregates over shorter lengths up to a record: `over` equals brute force, and refuses the rest.
 
 ```text
  windows of 20            ├───────────────────┤ t
@@ -10,14 +10,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import random
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-import duckdb
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -142,55 +138,6 @@ PAID = pa.table(
 def paid(data: Any = PAID, longest: str = "30 minutes", **options: Any) -> Any:
     windows = wr.SlidingWindows.with_time_difference(longest, **options)
     return wr.group_by(data, "user", time="ts").windowed_by(windows)
-
-
-def test_frames_are_those_of_polars_and_duckdb() -> None:
-    rng = random.Random(1)
-    size = 4_000
-    table = pa.table(
-        {
-            "user": [rng.choice("abcdef") for _ in range(size)],
-            "ts": [datetime(1969, 12, 30) + timedelta(minutes=rng.randrange(6_000)) for _ in range(size)],
-            "amount": [rng.choice([None, *range(-50, 50)]) for _ in range(size)],
-            "id": range(size),
-        },
-        PAYMENTS.append(pa.field("id", pa.int64())),
-    )
-    made = {"n": wr.count(), "spend": wr.sum("amount"), "most": wr.max("amount"), "mean": wr.mean("amount")}
-    lengths = list(itertools.product(CLOSED, [("1 hour", "1h"), ("6 hours", "6h"), ("2 days", "2d")]))
-    aggregates = {
-        f"{name}_{closed}_{short}": aggregate.over(length, closed=closed)  # type: ignore[arg-type]
-        for closed, (length, short) in lengths
-        for name, aggregate in made.items()
-    }
-    aggregates["week_before"] = wr.sum("amount").over("1 day", delay="1 day")
-    ours = paid(table, "3 days").with_columns(**aggregates)
-    ordered = pl.from_arrow(table).sort("user", "ts", "id")
-    assert isinstance(ordered, pl.DataFrame)
-    for closed, (_, short) in lengths:
-        word: Any = "none" if closed == "neither" else closed
-        rolled = ordered.rolling("ts", period=short, closed=word, group_by="user").agg(
-            pl.len().alias("n"),
-            pl.when(pl.col("amount").count() > 0).then(pl.col("amount").sum()).alias("spend"),
-            pl.col("amount").max().alias("most"),
-            pl.col("amount").mean().alias("mean"),
-        )
-        theirs = rolled.with_columns(ordered["id"]).sort("id")
-        for name in made:
-            pairs = zip(ours[f"{name}_{closed}_{short}"].to_pylist(), theirs[name].to_list(), strict=True)
-            assert all(a == b or math.isclose(a, b, abs_tol=1e-12) for a, b in pairs), f"{name} {closed} {short}"
-    connection = duckdb.connect()
-    connection.register("given", table)
-    range_frames = connection.sql(
-        """
-        SELECT sum(amount) OVER (PARTITION BY "user" ORDER BY ts
-                 RANGE BETWEEN INTERVAL 2 DAYS PRECEDING AND INTERVAL 1 DAY PRECEDING) AS week_before,
-               count(*) OVER (PARTITION BY "user" ORDER BY ts
-                 RANGE BETWEEN INTERVAL 6 HOURS PRECEDING AND CURRENT ROW) AS n
-        FROM given ORDER BY id
-        """
-    ).fetchall()
-    assert range_frames == list(zip(ours["week_before"].to_pylist(), ours["n_both_6h"].to_pylist(), strict=True))
 
 
 def test_float_sums_do_not_drift() -> None:

@@ -1,9 +1,7 @@
-"""Updates at a pace (rules 6.12): the rows of a driver, and bad arguments."""
+"""Updates at a pace (rules 6.12): units and bad arguments. The book of cases and the simulation have their rows."""
 
 from __future__ import annotations
 
-import dataclasses
-import random
 from datetime import timedelta
 from typing import Any
 
@@ -11,44 +9,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.testing import Change, StreamDriver
+from windrow.testing import StreamDriver
 
-from ..harness.micro_batch_tables import table_of
-from ..harness.scenario_queries import ShownChange, definition, schemas
-from ..oracle.micro_batch_generator import paced_scenario
-from ..oracle.micro_batches import MicroBatches
 from ..scenes import PAYMENTS, at
-
-
-def shown(change: Change) -> ShownChange:
-    start, end = (round(bound.timestamp() * 1_000_000) for bound in change.window)
-    values = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in change.values.values())
-    return change.kind, change.key["k"], start, end, None if change.kind == "delete" else values
-
-
-def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
-    compared = 0
-    for seed in range(120):
-        scenario = paced_scenario(seed)
-        rows = [row for rows in scenario.batches for row in rows if row.order is not None and row.time is not None]
-        if scenario.inputs > 1 or scenario.values != "built_in" or any(abs(row.time or 0) > 10**7 for row in rows):
-            continue
-        rows.sort(key=lambda row: row.order or 0)
-        scenario = dataclasses.replace(scenario, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
-        draw, oracle = random.Random(seed), MicroBatches(scenario)
-        driver = StreamDriver(definition(scenario), schemas(scenario))
-        pages: dict[str, bytes | None] = {}
-        for row in rows:
-            expected = [(c.op, c.key, c.start, c.end, c.values) for c in oracle.push((row,))]
-            got = [*map(shown, driver.pipe_batch(table_of(scenario, [row])))]
-            assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}\n{scenario.line()}"
-            compared += len(got)
-            pages |= driver.changed_pages()
-            if draw.random() < 0.2:
-                kept = driver.snapshot() if draw.random() < 0.5 else [page for page in pages.values() if page]
-                driver = StreamDriver(definition(scenario), schemas(scenario)).restore(kept)
-    assert compared > 120
-
 
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 

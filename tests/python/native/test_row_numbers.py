@@ -7,15 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.tables import ticks
-from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
+from ..oracle.row_windows import RowWindows
 from ..scenes import all_at
-from .test_with_columns import LONGEST, ON_DISK, TICK, after_a_shuffle, expected, tables, windowed
+from .test_with_columns import ON_DISK, after_a_shuffle, expected, kinds, tables, windowed
 
 POSITION = {"position": wr.position()}
 BOTH = {**POSITION, "session_number": wr.session_number(), "n": wr.count()}
@@ -40,31 +39,13 @@ def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
             assert got["n"] == len(members)
 
 
-@usually(80)
-@given(tables(), st.integers(1, 12), ON_DISK)
-def test_numbers_of_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None:
-    windows = wr.SessionWindows.with_gap(gap * TICK)
-    for aggregates in (BOTH, POSITION):
-        check(table, windowed(table, windows).with_columns(**aggregates), of_sessions(gap))
-        check(table, after_a_shuffle(table, windows, most, 2, aggregates), of_sessions(gap))
-
-
-@usually(60)
-@given(tables(), ON_DISK)
-def test_numbers_of_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
-    oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
-    check(table, windowed(table, windows).with_columns(**BOTH), oracle)
-    check(table, after_a_shuffle(table, windows, most, 2, BOTH), oracle)
-
-
-@usually(60)
-@given(tables(), st.integers(1, 8), st.integers(1, 3), ON_DISK)
-def test_positions_in_sliding_windows_equal_the_oracle(table: pa.Table, steps: int, resolution: int, most: int) -> None:
-    difference = steps * resolution
-    windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
-    check(table, windowed(table, windows).with_columns(**POSITION), of_sliding(difference, resolution))
-    check(table, after_a_shuffle(table, windows, most, 2, POSITION), of_sliding(difference, resolution))
+@usually(200)
+@given(tables(), kinds(), ON_DISK)
+def test_numbers_equal_the_oracle(table: pa.Table, kind: tuple[Any, RowWindows], most: int) -> None:
+    windows, oracle = kind
+    for aggregates in (POSITION,) if isinstance(windows, wr.SlidingWindows) else (BOTH, POSITION):
+        check(table, windowed(table, windows).with_columns(**aggregates), oracle)
+        check(table, after_a_shuffle(table, windows, most, 2, aggregates), oracle)
 
 
 def test_the_records_of_a_cogroup_are_numbered_together() -> None:

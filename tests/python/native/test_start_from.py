@@ -9,9 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
@@ -164,19 +162,6 @@ def test_a_run_between_two_queries_with_a_pace_gives_no_deletes() -> None:
     assert run.closed.num_rows == 0
     second = stream(lambda data: sessions_of(data).start_from(run.still_open))
     assert rows(second, ("bob", 110)) == [("delete", "bob", at(85), None), ("upsert", "bob", at(110), 3)]
-
-
-@pytest.mark.parametrize("kind", ["polars", "pandas", "reader", "parquet"])
-def test_the_table_may_be_of_any_kind(kind: str, tmp_path: Any) -> None:
-    opened: Any = opened_at(60, ("ann", 30), ("bob", 50))
-    if kind == "parquet":
-        pq.write_table(opened, tmp_path / "open.parquet")
-        opened = pq.read_table(tmp_path / "open.parquet")
-    else:
-        lazy = pl.from_arrow(opened).lazy()
-        opened = {"polars": lazy, "pandas": opened.to_pandas(), "reader": opened.to_reader()}[kind]
-    driver = begun_with(opened)
-    assert [final.key["user"] for final in driver.tick(at(91))] == ["ann", "bob"]
 
 
 def test_the_resolution_of_the_history_is_that_of_the_stream() -> None:

@@ -1,4 +1,4 @@
-"""`over` on a stream: each value is the batch's over the records that the stream accepted; restarts may change it."""
+"""Sliding windows of records on a stream, and `over`: each value is the batch's over the records that it accepted."""
 
 from __future__ import annotations
 
@@ -17,14 +17,25 @@ from ..harness.row_steps import LocalRows
 from ..oracle.frames import Frame
 from ..oracle.stream_rows import RowStream, StreamRecord
 from .test_over import frames, over
-from .test_stream_rows import EMPTY, SCHEMA, clicks, plain, splits, streams, table_of
+from .test_stream_rows import (
+    EMPTY,
+    NUMBERS,
+    SCHEMA,
+    check_positions,
+    check_row,
+    clicks,
+    plain,
+    splits,
+    streams,
+    table_of,
+)
 
 TICK = timedelta(microseconds=1)
 
 
 def aggregates_over(chosen: list[Frame | None]) -> dict[str, wr.Aggregate]:
     """Counts, sums, extremes, distinct values and lists over each frame; equal ones share their states."""
-    found: dict[str, wr.Aggregate] = {"n": wr.count()}
+    found: dict[str, wr.Aggregate] = dict(NUMBERS)
     for place, frame in enumerate(chosen):
         made = {"n": wr.count(), "total": wr.sum("id"), "most": wr.max("id"), "ids": wr.collect_list("id")}
         made |= {"kinds": wr.count_distinct("part"), "even": wr.count().where("even")}
@@ -55,6 +66,7 @@ def evens(table: pa.Table) -> pa.Table:
     st.sampled_from([None, "place"]),
     st.sampled_from([(), ("part",)]),
     st.tuples(st.lists(st.integers(1, 14), max_size=2), st.integers(1, 3)),
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
     st.data(),
     st.integers(0, 4),
 )
@@ -64,6 +76,7 @@ def test_each_value_is_that_of_a_batch_over_the_accepted_records(
     order: str | None,
     source: tuple[str, ...],
     cuts_and_shards: tuple[list[int], int],
+    moves: list[int],
     data: st.DataObject,
     restart: int,
 ) -> None:
@@ -81,8 +94,8 @@ def test_each_value_is_that_of_a_batch_over_the_accepted_records(
     schema = evens(SCHEMA.empty_table()).schema
     stream = LocalRows(windowed, schema, shards=shards, seed=len(batches), aggregates=aggregates_over(chosen))
     oracle = RowStream(difference, grace * resolution, resolution, order is not None)
-    parts: dict[int, int] = {}
-    for number, batch in enumerate(batches):
+    parts, ids = dict[int, int](), dict[Any, int]()
+    for number, (batch, move) in enumerate(zip(batches, moves, strict=False)):
         if number == restart:  # other frames of the same aggregates
             chosen = data.draw(st.lists(frames(difference, resolution), min_size=1, max_size=3))
             stream.aggregates = aggregates_over(chosen)
@@ -91,22 +104,30 @@ def test_each_value_is_that_of_a_batch_over_the_accepted_records(
         if not source:
             batch = [record._replace(source=0) for record in batch]
         parts |= {record.number: record.source for record in batch}
-        table = evens(table_of(batch, {}))
+        ticks = tuple(latest + move for latest in list(oracle.latest.values())[:1] if move)
+        table = evens(table_of(batch, {}, ticks))
+        # Of an order, all records of a source are in one split.
         cut = splits(table, cuts) if order is None else [table]
         rows = stream.push([part for part in cut if len(part)])
-        known = oracle.push(batch)
+        known = oracle.push(batch, ticks)
         assert sorted((plain(row) for row in rows), key=lambda row: row["id"]) == table_of(batch, {}).to_pylist()
         for row in rows:
-            results = {name: row[name] for name in stream.aggregates}
+            check_row(row, known.get(row["id"]), ids)
+            results = {name: row[name] for name in stream.aggregates if name not in NUMBERS}
             if row["id"] not in known:
                 assert results == dict.fromkeys(results)
                 continue
             results = {name: sorted(value) if name.startswith("ids") else value for name, value in results.items()}
-            wanted = {"n": len(known[row["id"]][2])}
+            wanted = dict[str, Any]()
             for place, members in enumerate(oracle.framed[row["id"]]):
                 wanted |= expected(members, parts, place)
             assert results == wanted
+        if order is not None:
+            assert all(row["position"] == row["n"] for row in rows)
+        elif not source:
+            check_positions(rows)
     assert stream.counters["late"] == oracle.late
+    assert stream.counters["null_keys"] == sum(record.key is None for batch in batches for record in batch)
 
 
 SLIDING = wr.SlidingWindows.with_time_difference("10 minutes", grace="10 minutes")

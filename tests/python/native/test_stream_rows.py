@@ -1,4 +1,7 @@
-"""Records of a stream come back with their windows: each at once, or when its session closes; no row is lost."""
+"""Records of a stream come back with their windows: each at once, or when its session closes; no row is lost.
+
+`test_stream_over.py` has the oracle of sliding windows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ..harness.row_steps import LocalRows
 from ..harness.steps import LocalStream
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions
-from ..oracle.stream_rows import RowStream, StreamRecord
+from ..oracle.stream_rows import StreamRecord
 from ..scenes import all_at
 
 TICK = timedelta(microseconds=1)
@@ -110,58 +113,6 @@ def check_positions(rows: list[dict[str, Any]]) -> None:
         assert [row["position"] for row in of_window] == list(range(most - len(of_window) + 1, most + 1))
         times = [row["ts"] for row in of_window]
         assert times == sorted(times)
-
-
-@usually(80)
-@given(
-    streams(),
-    st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(0, 6)),
-    st.sampled_from([None, "place"]),
-    st.sampled_from([(), ("part",)]),
-    st.tuples(st.lists(st.integers(1, 14), max_size=2), st.integers(1, 3)),
-    st.sampled_from([NUMBERS, LISTS]),
-    st.lists(st.integers(0, 3), min_size=5, max_size=5),
-)
-def test_the_sliding_window_of_each_record_is_that_of_its_moment(
-    batches: list[list[StreamRecord]],
-    lengths: tuple[int, int, int],
-    order: str | None,
-    source: tuple[str, ...],
-    cuts_and_shards: tuple[list[int], int],
-    specs: dict[str, Any],
-    moves: list[int],
-) -> None:
-    steps, resolution, grace = lengths
-    (cuts, shards), ids = cuts_and_shards, dict[Any, int]()
-    difference, grace = steps * resolution, grace * resolution
-    windows = wr.SlidingWindows.with_time_difference(
-        difference * TICK, grace=grace * TICK, resolution=resolution * TICK
-    )
-
-    def windowed(data: Any) -> Any:
-        grouped = wr.group_by(data, "k", time="ts", order=order, source=source, tick="tick")
-        return grouped.windowed_by(windows)
-
-    stream = LocalRows(windowed, SCHEMA, shards=shards, seed=len(batches), aggregates=specs)
-    oracle = RowStream(difference, grace, resolution, order is not None)
-    for batch, move in zip(batches, moves, strict=False):
-        if not source:
-            batch = [record._replace(source=0) for record in batch]
-        ticks = tuple(latest + move for latest in list(oracle.latest.values())[:1] if move)
-        table = table_of(batch, {}, ticks)
-        # Of an order, all records of a source are in one split.
-        parts = splits(table, cuts) if order is None else [table]
-        rows = stream.push([part for part in parts if len(part)])
-        expected = oracle.push(batch, ticks)
-        assert sorted((plain(row) for row in rows), key=lambda row: row["id"]) == table.slice(0, len(batch)).to_pylist()
-        for row in rows:
-            check_row(row, expected.get(row["id"]), ids)
-        if order is not None:
-            assert all(row["position"] == row["n"] for row in rows)
-        elif not source:
-            check_positions(rows)
-    assert stream.counters["late"] == oracle.late
-    assert stream.counters["null_keys"] == sum(record.key is None for batch in batches for record in batch)
 
 
 WAYS: dict[str, Any] = {"as they come": {}, "in their order": {"order": "place"}}
