@@ -31,6 +31,29 @@ impl KeyColumn {
         Ok(Self { field, floats })
     }
 
+    /// The columns of a key, as declared.
+    pub(crate) fn of_key(fields: &[Field]) -> Result<Vec<Self>> {
+        if fields.is_empty() {
+            return Err(Error::Argument {
+                argument: "keys".into(),
+                got: "no column".into(),
+                allowed: "one or more columns".into(),
+            });
+        }
+        fields.iter().map(Self::new).collect()
+    }
+
+    /// Reads the arrays of a batch, one for each column of the key.
+    pub(crate) fn read_all(columns: &[Self], arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        if arrays.len() != columns.len() {
+            return Err(Error::Internal(
+                "a batch does not have the declared number of key columns",
+            ));
+        }
+        let columns = columns.iter().zip(arrays);
+        columns.map(|(column, array)| column.read(array)).collect()
+    }
+
     /// Name and value type of the column.
     pub(crate) fn field(&self) -> &Field {
         &self.field

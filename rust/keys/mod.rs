@@ -60,18 +60,8 @@ impl KeyInterner {
     ///
     /// A type that cannot be grouped, or no columns.
     pub fn new(fields: &[Field]) -> Result<Self> {
-        let columns = fields
-            .iter()
-            .map(KeyColumn::new)
-            .collect::<Result<Vec<_>>>()?;
+        let columns = KeyColumn::of_key(fields)?;
         let table = match columns.as_slice() {
-            [] => {
-                return Err(Error::Argument {
-                    argument: "keys".into(),
-                    got: "no column".into(),
-                    allowed: "one or more columns".into(),
-                });
-            }
             [single] => InternTable::single(single)?,
             several => InternTable::Rows(RowKeys::new(several)?),
         };
@@ -85,11 +75,6 @@ impl KeyInterner {
     ///
     /// Columns with other types or lengths, or too many keys.
     pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
-        if columns.len() != self.columns.len() {
-            return Err(Error::Internal(
-                "a batch does not have the declared number of key columns",
-            ));
-        }
         if columns
             .iter()
             .zip(columns.iter().skip(1))
@@ -116,12 +101,7 @@ impl KeyInterner {
                 keys.intern(&column.read_bytes(array)?, ids)
             }
             (InternTable::Rows(keys), columns, arrays) => {
-                let arrays = columns
-                    .iter()
-                    .zip(arrays)
-                    .map(|(column, array)| column.read(array))
-                    .collect::<Result<Vec<_>>>()?;
-                keys.intern(&arrays, ids)
+                keys.intern(&KeyColumn::read_all(columns, arrays)?, ids)
             }
             _ => Err(Error::Internal("typed keys have several columns")),
         }

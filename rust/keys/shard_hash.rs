@@ -54,16 +54,13 @@ pub(crate) struct ShardHash {
 impl ShardHash {
     /// Creates the hash for these columns.
     pub(crate) fn new(fields: &[Field]) -> Result<Self> {
-        let columns = fields.iter().map(KeyColumn::new);
-        Ok(Self {
-            columns: columns.collect::<Result<_>>()?,
-        })
+        let columns = KeyColumn::of_key(fields)?;
+        Ok(Self { columns })
     }
 
     /// Reads the arrays of a batch in the types of blocks.
     pub(crate) fn read(&self, arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-        let read = self.columns.iter().zip(arrays);
-        read.map(|(column, array)| column.read(array)).collect()
+        KeyColumn::read_all(&self.columns, arrays)
     }
 
     /// The canonical hash of each row's key, or `None` if all its columns are null.

@@ -47,18 +47,8 @@ pub(crate) fn sort_keys(keys: &RecordBatch) -> Result<LargeBinaryArray> {
 impl SortKeys {
     /// Creates the conversion for these columns.
     pub(crate) fn new(fields: &[Field]) -> Result<Self> {
-        let columns = fields
-            .iter()
-            .map(KeyColumn::new)
-            .collect::<Result<Vec<_>>>()?;
+        let columns = KeyColumn::of_key(fields)?;
         let converter = match columns.as_slice() {
-            [] => {
-                return Err(Error::Argument {
-                    argument: "keys".into(),
-                    got: "no column".into(),
-                    allowed: "one or more columns".into(),
-                });
-            }
             [single] if single.is_bytes() => None,
             columns => {
                 let sorted = columns
@@ -80,17 +70,7 @@ impl SortKeys {
 
     /// The sort keys of rows.
     pub(crate) fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
-        if arrays.len() != self.columns.len() {
-            return Err(Error::Internal(
-                "a batch does not have the declared number of key columns",
-            ));
-        }
-        let arrays = self
-            .columns
-            .iter()
-            .zip(arrays)
-            .map(|(column, array)| column.read(array))
-            .collect::<Result<Vec<_>>>()?;
+        let arrays = KeyColumn::read_all(&self.columns, arrays)?;
         match (&self.converter, arrays.as_slice()) {
             (Some(converter), arrays) => Ok(SortKeyRows::Rows(
                 converter.convert_columns(arrays)?,

@@ -4,6 +4,7 @@ use crate::core::aggregate::SeqNo;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::pace::last_due;
 use crate::core::operator::stream_time::{Source, StreamTime, StreamTimes};
+use crate::core::operator::window_operator::WindowKind;
 use crate::core::session::session_windows::SessionWindows;
 use crate::core::store::segment_width;
 use crate::core::time::{Span, Time};

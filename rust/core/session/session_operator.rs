@@ -4,7 +4,7 @@ use super::session_choice::{Choice, choose};
 use super::session_windows::SessionWindows;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late, Sink, WindowChange};
 use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
 use crate::core::operator::stream_time::StreamTimes;
@@ -22,11 +22,27 @@ impl WindowKind for SessionWindows {
     type Scratch = Vec<SessionEntry>;
 
     fn check(&self) -> Result<()> {
-        self.check()
+        let longest = self.gap.longest();
+        let least = longest.saturating_add(self.grace.unwrap_or_default());
+        match self.until {
+            Some(until) if until < least => Err(Error::Argument {
+                argument: "retention".into(),
+                got: until.0.to_string(),
+                allowed: format!("at least gap + grace, {}", least.0),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn segment(&self) -> Span {
-        self.segment()
+        let Some(grace) = self.grace else {
+            return Span(u64::MAX);
+        };
+        if let Some(segment) = self.segment {
+            return segment;
+        }
+        let visible = self.gap.longest().saturating_add(grace);
+        Span((visible.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
     }
 
     fn grace(&self) -> Option<Span> {

@@ -1,6 +1,5 @@
 //! Settings of session windows.
 
-use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
 use crate::core::operator::record::EffectiveGap;
 use crate::core::time::Span;
@@ -86,35 +85,5 @@ impl SessionWindows {
             segment: None,
             has_ends: false,
         }
-    }
-
-    /// Checks that the lengths fit together.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for `retention` below gap + grace.
-    pub fn check(&self) -> Result<()> {
-        let longest = self.gap.longest();
-        let least = longest.saturating_add(self.grace.unwrap_or_default());
-        match self.until {
-            Some(until) if until < least => Err(Error::Argument {
-                argument: "retention".into(),
-                got: until.0.to_string(),
-                allowed: format!("at least gap + grace, {}", least.0),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Length of a store's segments. A session with the longest gap spans only a few of them.
-    pub(crate) fn segment(&self) -> Span {
-        let Some(grace) = self.grace else {
-            return Span(u64::MAX);
-        };
-        if let Some(segment) = self.segment {
-            return segment;
-        }
-        let visible = self.gap.longest().saturating_add(grace);
-        Span((visible.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
     }
 }

@@ -1,10 +1,10 @@
 //! The record-by-record sliding operator. It behaves like Kafka Streams.
 
 use super::new_window_rules::{NewWindow, around, decide, is_early};
-use super::plan::beyond_time;
+use super::plan::{Sliding, beyond_time};
 use super::sliding_windows::SlidingWindows;
 use crate::core::aggregate::states::States;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late, Sink, WindowChange};
 use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
 use crate::core::operator::stream_time::StreamTimes;
@@ -22,11 +22,59 @@ impl WindowKind for SlidingWindows {
     type Scratch = (Vec<WindowEntry>, Vec<NewWindow>);
 
     fn check(&self) -> Result<()> {
-        self.check()
+        let Sliding {
+            difference,
+            resolution,
+        } = self.sliding;
+        let grace = self.grace.unwrap_or_default();
+        let wrong = |argument: &str, got: Span, allowed: String| {
+            Err(Error::Argument {
+                argument: argument.into(),
+                got: got.0.to_string(),
+                allowed,
+            })
+        };
+        if i64::try_from(resolution.0).is_err() || resolution == Span(0) {
+            return wrong("resolution", resolution, "at least one tick".into());
+        }
+        if i64::try_from(difference.0).is_err() {
+            return wrong(
+                "difference",
+                difference,
+                format!("at most {} ticks", i64::MAX),
+            );
+        }
+        if difference == Span(0) || !difference.0.is_multiple_of(resolution.0) {
+            return wrong(
+                "difference",
+                difference,
+                format!("a multiple of the resolution, {}", resolution.0),
+            );
+        }
+        if !grace.0.is_multiple_of(resolution.0) {
+            return wrong(
+                "grace",
+                grace,
+                format!("a multiple of the resolution, {}", resolution.0),
+            );
+        }
+        let least = difference.saturating_mul(2).saturating_add(grace);
+        match self.until {
+            Some(until) if until < least => wrong(
+                "retention",
+                until,
+                format!("at least 2 x difference + grace, {}", least.0),
+            ),
+            _ => Ok(()),
+        }
     }
 
     fn segment(&self) -> Span {
-        self.segment()
+        if self.grace.is_none() {
+            Span(u64::MAX)
+        } else {
+            Span((self.retention().0 / 8).max(1))
+        }
     }
 
     fn unit(&self) -> Span {

@@ -1,5 +1,7 @@
 //! Closes windows that are due, and drops them once no record or query can see them.
 
+use std::borrow::Borrow;
+
 use super::entry::StoreEntry;
 use super::key_table::{KeyTable, StoreKey};
 use super::key_windows::KeyWindows;
@@ -44,11 +46,12 @@ impl<E: StoreEntry> WindowTable<E> {
         }
     }
 
-    fn sort(&self, entries: &mut [(StoreKey, E)]) {
+    /// Sorts windows by id, then key.
+    pub(super) fn sort<B: Borrow<E>>(&self, entries: &mut [(StoreKey, B)]) {
         entries.sort_unstable_by(|(a, first), (b, second)| {
+            let (first, second) = (first.borrow().id(), second.borrow().id());
             first
-                .id()
-                .cmp(&second.id())
+                .cmp(&second)
                 .then_with(|| self.name(*a).cmp(self.name(*b)))
         });
     }

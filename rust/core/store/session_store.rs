@@ -40,17 +40,6 @@ impl SessionStore {
             .filter_map(move |&key| Some((self.name(key), self.get(key, (end, start))?)))
     }
 
-    /// The sessions whose reach is between two times, inclusive, by (end, start, key).
-    pub fn find_closed(
-        &self,
-        from: Time,
-        to: Time,
-    ) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
-        self.find_due(from, to)
-            .into_iter()
-            .map(|(key, session)| (self.name(key), session))
-    }
-
     /// The sessions that a record joins, oldest first.
     ///
     /// ```text

@@ -22,15 +22,4 @@ impl WindowStore {
                 .map(move |window| (self.name(key), window))
         })
     }
-
-    /// The windows that start between two times, by (start, key).
-    pub fn find_closed(
-        &self,
-        from: Time,
-        to: Time,
-    ) -> impl DoubleEndedIterator<Item = (&[u8], &WindowEntry)> {
-        self.find_due(from, to)
-            .into_iter()
-            .map(|(key, window)| (self.name(key), window))
-    }
 }

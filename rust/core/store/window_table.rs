@@ -272,18 +272,23 @@ impl<E: StoreEntry> WindowTable<E> {
 
     /// The visible windows due from one time to another, inclusive, by id, then key. These windows
     /// close in that time unless something changes. Reads only the segments in between.
-    pub fn find_due(&self, from: Time, to: Time) -> Vec<(StoreKey, &E)> {
+    pub(crate) fn find_due(&self, from: Time, to: Time) -> Vec<(StoreKey, &E)> {
         let keys = self.segments.between(from, to);
         let mut found: Vec<(StoreKey, &E)> = keys
             .into_iter()
             .flat_map(|key| self.due(key, (from, to)).map(move |entry| (key, entry)))
             .collect();
-        found.sort_by(|(a, first), (b, second)| {
-            first
-                .id()
-                .cmp(&second.id())
-                .then_with(|| self.name(*a).cmp(self.name(*b)))
-        });
+        self.sort(&mut found);
         found
+    }
+
+    /// The windows of [`Self::find_due`], with the bytes of their keys.
+    pub fn find_closed(
+        &self,
+        from: Time,
+        to: Time,
+    ) -> impl DoubleEndedIterator<Item = (&[u8], &E)> {
+        let due = self.find_due(from, to).into_iter();
+        due.map(|(key, entry)| (self.name(key), entry))
     }
 }
