@@ -24,7 +24,7 @@ mod row_columns;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
@@ -324,9 +324,21 @@ fn detached<T: Send>(
 /// Allows one call at a time. Fails if an earlier call panicked, because the state is then
 /// unusable.
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
-    mutex
-        .lock()
-        .map_err(|_| Error::Internal("an earlier call on this object panicked"))
+    mutex.lock().map_err(|_| POISONED)
+}
+
+const POISONED: Error = Error::Internal("an earlier call on this object panicked");
+
+/// Like [`lock`], for an object whose Python functions can call back into it. That is an error;
+/// waiting would deadlock.
+fn lock_at_once<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
+    mutex.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Error::Format {
+            what: "operator",
+            reason: "it is at work on another call: one call at a time".into(),
+        },
+        TryLockError::Poisoned(_) => POISONED,
+    })
 }
 
 #[pymodule]

@@ -1,6 +1,6 @@
 //! The Python class of the record operator.
 
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::fold::{Fold, Rows};
-use super::{detached, to_python};
+use super::{detached, lock_at_once, to_python};
 use crate::core::error::{Error, Result, caught};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::Source;
@@ -33,16 +33,8 @@ pub(super) struct PyOperator {
 pub(super) type PageTuple<'py> = (String, Option<Bound<'py, PyBytes>>);
 
 impl PyOperator {
-    /// A Python function can call back into its own operator. That is an error; waiting would
-    /// deadlock.
     fn lock(&self) -> Result<MutexGuard<'_, Operator>> {
-        self.operator.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Error::Format {
-                what: "operator",
-                reason: "it is at work on another call: one call at a time".into(),
-            },
-            TryLockError::Poisoned(_) => Error::Internal("an earlier call on this object panicked"),
-        })
+        lock_at_once(&self.operator)
     }
 
     /// Pushes the rows of a batch. First, each Python aggregate makes its own rows.

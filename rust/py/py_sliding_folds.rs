@@ -1,7 +1,7 @@
 //! Python functions over sliding windows, from rows in time order.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::Mutex;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use pyo3::prelude::*;
@@ -9,10 +9,10 @@ use pyo3::types::PyList;
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::functions::{FoldFunctions, Step};
-use super::to_python;
+use super::{lock_at_once, to_python};
 use crate::batch::sliding_folds::{RowNumber, RunFailure, RunFold, SlidingFolds};
 use crate::core::aggregate::RowSpan;
-use crate::core::error::{Error, Result, caught};
+use crate::core::error::{Result, caught};
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::spec::Spec;
 
@@ -87,24 +87,13 @@ impl RunFunctions {
 }
 
 impl PySlidingFolds {
-    /// A function can call back into its own object. That is an error; waiting would deadlock.
-    fn lock(&self) -> Result<MutexGuard<'_, Folds>> {
-        self.0.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Error::Format {
-                what: "operator",
-                reason: "it is at work on another call: one call at a time".into(),
-            },
-            TryLockError::Poisoned(_) => Error::Internal("an earlier call on this object panicked"),
-        })
-    }
-
     fn work<'py>(
         &self,
         py: Python<'py>,
         work: impl FnOnce(&mut SlidingFolds, &mut RunFold<'_>) -> Result<Vec<RecordBatch>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let results = caught(|| {
-            let mut folds = self.lock()?;
+            let mut folds = lock_at_once(&self.0)?;
             let Folds {
                 windows,
                 functions,
@@ -167,17 +156,17 @@ impl PySlidingFolds {
 
     #[getter]
     fn output_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        PySchema::new(self.lock()?.windows.output()).into_pyarrow(py)
+        PySchema::new(lock_at_once(&self.0)?.windows.output()).into_pyarrow(py)
     }
 
     #[getter]
     fn overflows(&self) -> PyResult<u64> {
-        Ok(self.lock()?.windows.overflows())
+        Ok(lock_at_once(&self.0)?.windows.overflows())
     }
 
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
-        for functions in &mut self.lock()?.functions {
+        for functions in &mut lock_at_once(&self.0)?.functions {
             let shown = PyRecordBatch::new(batch.clone()).into_pyarrow(py)?;
             let rows = functions.fold.bind(py).call_method1("rows", (shown,))?;
             for row in rows.try_iter()? {
