@@ -5,6 +5,7 @@ mod bulk;
 mod changed_runs;
 mod cogroup;
 mod ends;
+mod functions;
 mod joined_runs;
 mod open_damage;
 mod operator;
