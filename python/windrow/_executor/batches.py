@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.nested import no_rows, nulls
-from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
+from windrow._executor.empty_arrays import column_of, may_lack_buffers, with_offsets
 from windrow._native import RowColumns
 
 Batches = Iterator[pa.RecordBatch]
@@ -50,7 +50,7 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
     """A stream with `rebased` batches. Returns the stream itself if no column needs it."""
-    if not any(_cuts_twice(field.type) or has_lists(field.type) for field in schema):
+    if not any(_cuts_twice(field.type) or may_lack_buffers(field.type) for field in schema):
         return stream
     reader = stream_reader(stream)
     copied = pa.ipc.read_schema(reader.schema.serialize())  # an unregistered extension type becomes its storage type
@@ -108,7 +108,8 @@ def read_schema(serialized: bytes) -> pa.Schema:
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch from Spark, cast to the columns of a plan."""
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
-    columns = [rebuilt(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    pairs = zip(batch.schema.names, batch.columns, schema, strict=True)
+    columns = [column_of(name, column, field.type) for name, column, field in pairs]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -118,8 +119,9 @@ def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
     places = pa.RecordBatch.from_pydict({"row": rows.cast(pa.int64())})
     batches = RowColumns([rebased(batch)], places, None, 1).read_all()
     columns = []
-    for number, column in enumerate(batch.columns):
-        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)]))
+    for number, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
+        found = pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)])
+        columns.append(column_of(name, found, column.type))
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 

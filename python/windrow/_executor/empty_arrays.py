@@ -17,6 +17,10 @@ _LISTS: Any = (*LIST_TYPES, pa.MapType)
 
 
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+_ASTRAY = (
+    "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's "
+    "validate(full=True))"
+)
 
 
 def is_encoded(kind: Any) -> bool:
@@ -64,11 +68,11 @@ def _is_lost(kind: Any) -> bool:
     return isinstance(values, lost) or decoded(values) != values
 
 
-def has_lists(kind: Any) -> bool:
-    """Whether a list or a map is in the type, which may have values while its elements have none."""
-    if isinstance(kind, _LISTS):
+def may_lack_buffers(kind: Any) -> bool:
+    """Whether a list, a map, a dictionary, runs or a union is in the type: those with values may have parts without."""
+    if isinstance(kind, _LISTS) or pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return True
-    return pa.types.is_struct(kind) and any(has_lists(field.type) for field in inner_fields(kind))
+    return pa.types.is_union(kind) or any(may_lack_buffers(field.type) for field in inner_fields(kind))
 
 
 def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -79,18 +83,49 @@ def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
     >>> with_offsets(pa.record_batch({"v": lists}))["v"].values.buffers()[1] == nothing.buffers()[1]
     False
     """
-    if batch.num_rows and not any(has_lists(field.type) for field in batch.schema):
+    if batch.num_rows and not any(may_lack_buffers(field.type) for field in batch.schema):
         return batch
     return pa.RecordBatch.from_arrays([rebuilt(column, column.type) for column in batch.columns], schema=batch.schema)
+
+
+def column_of(name: str, column: Any, kind: Any) -> Any:
+    """`rebuilt` values of a column. Raises a `ValueError` that names it if it has indices beyond its values."""
+    try:
+        made = rebuilt(column, kind)
+        _check_codes(made)
+    except (pa.ArrowInvalid, IndexError) as error:
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise ValueError(f'column "{name}": {_ASTRAY} ({error})') from error
+        raise
+    return made
+
+
+def _check_codes(array: Any) -> None:
+    """Raises `IndexError` for a code beyond its dictionary, at any depth. pyarrow and the core let some pass."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        bounds: Any = pc.min_max(array.indices).as_py()
+        if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < len(array.dictionary):
+            raise IndexError(f"codes from {bounds['min']} to {bounds['max']} for {len(array.dictionary)} values")
+        _check_codes(array.dictionary)
+    elif pa.types.is_struct(kind):
+        for place in range(kind.num_fields):
+            _check_codes(array.field(place))
+    elif isinstance(kind, _LISTS) or pa.types.is_run_end_encoded(kind):
+        _check_codes(array.values)
 
 
 def rebuilt(array: Any, kind: Any) -> Any:
     """The values as a type that may differ in its leaves and in what may be null, with new buffers for missing ones."""
     own = array.type
-    if len(array) == 0:
-        return nulls(0, kind)
-    if own == kind and not has_lists(kind):
+    if len(array) == 0 or (pa.types.is_null(own) and own != kind):
+        return nulls(len(array), kind)
+    if own == kind and not may_lack_buffers(kind):
         return array
+    if own == kind and not isinstance(kind, (pa.StructType, *_LISTS)):
+        return _with_parts(array)
     if pa.types.is_run_end_encoded(own) and not pa.types.is_run_end_encoded(kind):
         places = pa.RunEndEncodedArray.from_arrays(array.run_ends, pa.array(range(len(array.run_ends))))
         # The stubs of pyarrow lack this function.
@@ -118,7 +153,10 @@ def rebuilt(array: Any, kind: Any) -> Any:
         values = array.dictionary if plain is None else array.dictionary.cast(plain)
         return rebuilt(_taken(values, array.indices), kind)
     if pa.types.is_struct(own) and pa.types.is_struct(kind):
-        parts = [rebuilt(array.field(position), kind.field(position).type) for position in range(kind.num_fields)]
+        names = [field.name for field in own]
+        is_renamed = sorted(names) != sorted({field.name for field in kind})
+        order = range(kind.num_fields) if is_renamed else [names.index(field.name) for field in kind]
+        parts = [rebuilt(array.field(place), field.type) for place, field in zip(order, kind, strict=True)]
         # The entries of a map may have no mask, not even one without nulls.
         validity = array.is_valid().buffers()[1] if array.null_count else None
         return pa.Array.from_buffers(kind, len(array), [validity], array.null_count, children=parts)
@@ -129,6 +167,24 @@ def rebuilt(array: Any, kind: Any) -> Any:
     return pa.Array.from_buffers(
         kind, len(array), buffers, array.null_count, array.offset, [rebuilt(array.values, inner)]
     )
+
+
+def _with_parts(array: Any) -> Any:
+    """A dictionary, a union or runs with new buffers for values that have none; any other array as it is."""
+    kind = array.type
+    if pa.types.is_dictionary(kind) and not len(array.dictionary):
+        return pa.DictionaryArray.from_arrays(array.indices, nulls(0, kind.value_type), ordered=kind.ordered)
+    if pa.types.is_run_end_encoded(kind):
+        runs = [array.run_ends, rebuilt(array.values, kind.value_type)]
+        return pa.Array.from_buffers(kind, len(array), [None], 0, array.offset, children=runs)
+    if not pa.types.is_union(kind):
+        return array
+    rows, buffers = len(array), array.buffers()
+    cut = [buffers[1].slice(array.offset, rows)]
+    if kind.mode == "dense":
+        cut.append(buffers[2].slice(4 * array.offset, 4 * rows))
+    members = [rebuilt(array.field(place), kind.field(place).type) for place in range(kind.num_fields)]
+    return pa.Array.from_buffers(kind, rows, [None, *cut], 0, children=members)
 
 
 def _taken(values: Any, places: Any) -> Any:

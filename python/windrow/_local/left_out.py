@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -26,11 +26,16 @@ class LeftOutRecords:
         """How many records came so far."""
         return sum(batch.num_rows for batch in self._kept)
 
-    def reading(self, stream: Any) -> Any:
-        """The stream in the columns that windows need. Keeps the records that are in no window."""
+    def reading(self, stream: Any, remembered: Callable[[Batches], Batches]) -> Any:
+        """The stream in the columns that windows need. Keeps the records that are in no window.
+
+        `remembered` keeps what its batches raise.
+        """
         if self._made is None:
             return stream
-        return pa.RecordBatchReader.from_batches(self._made.window_columns, self._batches(stream, self._made))
+        return pa.RecordBatchReader.from_batches(
+            self._made.window_columns, remembered(self._batches(stream, self._made))
+        )
 
     def output(self, core: pa.Schema) -> pa.Schema:
         """The columns of the result; `core` has the columns of its windows."""

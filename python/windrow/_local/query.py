@@ -19,7 +19,7 @@ from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_t
 from windrow._arguments.expression import ColumnExpression
 from windrow._arguments.nested import no_rows
 from windrow._executor.batch import final_windows, folds_in_order, query_of
-from windrow._executor.batches import filtered, rebased, rebased_stream, stream_reader
+from windrow._executor.batches import conformed, filtered, rebased, rebased_stream, stream_reader
 from windrow._executor.empty_arrays import carried
 from windrow._executor.free_memory import free_memory
 from windrow._folds.python_shape import decoded
@@ -95,7 +95,12 @@ class LocalInput(Input[Any]):
         position = self.columns.index(column)
         kind = decoded(self._source.schema([position]).field(0).type)
         # Python does not have all times, and no hint needs them.
-        return [] if pa.types.is_temporal(kind) or pa.types.is_nested(kind) else self._source.sample(position)
+        if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+            return []
+        try:
+            return self._source.sample(position)
+        except IndexError:  # of codes beyond their dictionary
+            return []
 
     def unnamed(self, argument: str) -> str | None:
         """How to name the index of a pandas frame, if it has the times and no name."""
@@ -161,7 +166,8 @@ class LocalInput(Input[Any]):
         del keys, wanted  # rows of other keys move time
         reader = stream_reader(rebased_stream(self._rows(self._source, schema), schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
-        return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
+        rows = [conformed(batch, reader.schema) for batch in reader if batch.num_rows]
+        return pa.Table.from_batches(rows, reader.schema)
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches. Its schema metadata has the counters of records."""
@@ -335,7 +341,7 @@ class LocalInput(Input[Any]):
     def _stream(self, plan: Plan, progress: Progress | None, left_out: LeftOutRecords) -> Any:
         stream = self._rows(self._source, plan.schema, plan.times)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
-        return rebased_stream(left_out.reading(counted), plan.of_windows.schema)
+        return rebased_stream(left_out.reading(counted, self._source._remember), plan.of_windows.schema)
 
     def _rows(self, source: Columns, schema: pa.Schema, times: Sequence[str] = ()) -> Any:
         """These columns of a source as a stream. An infinite time is null."""

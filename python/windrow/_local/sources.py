@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.nested import nulls
 from windrow._executor.batches import stream_reader
-from windrow._executor.empty_arrays import rebuilt
+from windrow._executor.empty_arrays import column_of
 from windrow._local.capsule_frame import FrameColumns, ReaderColumns, batch_of, is_read_once, opened
 from windrow._local.columns import Columns, TableColumns, without_metadata
 from windrow._local.duckdb_relation import RelationColumns
@@ -129,7 +129,8 @@ class Union(Columns):
     @property
     def raised(self) -> BaseException | None:
         """The exception of Python code in one of the inputs."""
-        return next((raised for table in self._inputs if (raised := table.raised) is not None), None)
+        of_inputs = (table.raised for table in self._inputs)
+        return next((raised for raised in (*of_inputs, self._raised) if raised is not None), None)
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
         """Some columns of the schema."""
@@ -145,7 +146,7 @@ class Union(Columns):
             if isinstance(table, RelationColumns):  # a connection has one open result
                 reader = reader.read_all().to_reader()
             opened.append((reader, {name: distinct.index(place) for name, place in places.items()}))
-        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, opened))
+        return pa.RecordBatchReader.from_batches(schema, self._remembered(self._batches(schema, opened)))
 
     def _batches(
         self, schema: pa.Schema, opened: Sequence[tuple[pa.RecordBatchReader, dict[str, int]]]
@@ -159,7 +160,7 @@ class Union(Columns):
                         columns.append(pa.repeat(pa.scalar(number, field.type), batch.num_rows))
                     elif field.name in places:
                         column = batch.column(places[field.name])
-                        columns.append(rebuilt(column, field.type))
+                        columns.append(column_of(reader.schema.names[places[field.name]], column, field.type))
                     else:
                         columns.append(nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -15,7 +15,7 @@ from windrow._arguments.errors import bad_type, bad_value, listed, unknown_colum
 from windrow._arguments.integer import integer
 from windrow._arguments.nested import no_rows, nulls
 from windrow._executor.batches import conformed, picked, rebased
-from windrow._executor.empty_arrays import carried
+from windrow._executor.empty_arrays import carried, column_of, decoded
 from windrow._executor.tasks import Source
 from windrow._plan.plan import SERIES, Plan
 from windrow.testing._definition import Schemas
@@ -151,7 +151,8 @@ class Feed:
 
     def interleaved(self, column: str, batch: pa.RecordBatch) -> SourcedRows:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
-        names: list[str | None] = _column("input_column", column, batch).to_pylist()
+        inputs = _column("input_column", column, batch)
+        names: list[str | None] = column_of(column, inputs, decoded(inputs.type)).to_pylist()
         ticking = self._ticking(batch) if None in names else {}
         read = {name for origin in self._origins.values() for name in origin.names.values()}
         batch = batch.select([i for i, name in enumerate(batch.schema.names) if name in read])
@@ -244,10 +245,11 @@ def cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.Record
         TypeError: `rows` that are no whole numbers.
         ValueError: batches of no rows.
     """
-    if rows is None:
-        return table.to_batches()
     schema = pa.schema(map(carried, table.schema))
-    whole = pa.Table.from_batches([conformed(batch, schema) for batch in table.to_batches()], schema).combine_chunks()
+    whole = pa.Table.from_batches([conformed(batch, schema) for batch in table.to_batches()], schema)
+    if rows is None:
+        return whole.to_batches()
+    whole = whole.combine_chunks()
     lengths: Iterator[int]
     if isinstance(rows, Iterable) and not isinstance(rows, str):
         lengths = map(_length, itertools.chain(rows, [whole.num_rows]))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow._aggregates.conversion import FAMILIES, is_number
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.nested import nulls
-from windrow._executor.empty_arrays import decoded, rebuilt
+from windrow._executor.empty_arrays import column_of, decoded
 from windrow._folds.check import check_of
 from windrow._folds.check_scalar import UnfitError
 
@@ -52,11 +52,10 @@ def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any
         TypeError: a type whose values are others.
         ValueError: a value that the declared type cannot hold.
     """
-    if column.type == kind:
-        return column
-    if kind == decoded(column.type):
-        same: pa.Array[Any] = rebuilt(column, kind)
+    if kind in (column.type, decoded(column.type)):
+        same: pa.Array[Any] = column_of(name, column, kind)
         return same
+    column_of(name, column, column.type)
     actual, declared = (each.value_type if pa.types.is_dictionary(each) else each for each in (column.type, kind))
     if actual != declared and not pa.types.is_null(actual) and not any(of(actual) and of(declared) for of in FAMILIES):
         raise bad_column_type("data", name, column.type, f"{kind}, the declared type")

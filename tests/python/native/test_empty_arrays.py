@@ -34,6 +34,24 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
 }
 
 
+NOTHING = pa.Array.from_buffers(pa.string(), 0, [None, None, NO_BYTES])
+NO_BLOBS = pa.Array.from_buffers(pa.large_binary(), 0, [None, None, NO_BYTES])
+NO_LISTS = pa.Array.from_buffers(TEXTS, 0, [None, None], children=[NOTHING])
+NULLS = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), NOTHING)
+BARE = {
+    "a dictionary": NULLS,
+    "a dictionary of bytes": pa.DictionaryArray.from_arrays(NULLS.indices, NO_BLOBS),
+    "a dictionary of lists": pa.DictionaryArray.from_arrays(NULLS.indices, NO_LISTS),
+    "a struct of dictionaries": pa.StructArray.from_arrays([NULLS], ["a"]),
+    "lists of dictionaries": pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), NULLS),
+    "runs of dictionaries": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), NULLS),
+    "a union": pa.UnionArray.from_dense(
+        pa.array([0, 0], pa.int8()), pa.array([0, 1], pa.int32()), [pa.array([1, 2]), NO_LISTS]
+    ),
+}
+"""Two values that are there, and parts of them that have no values and no offsets."""
+
+
 def bare(array: Any) -> Any:
     """The array, where arrays without values have no offsets: strings an empty buffer, lists none."""
     kind = array.type
@@ -177,3 +195,24 @@ def test_the_steps_of_streams_read_them(name: str, windows: Any, monkeypatch: py
     found = [[*rows, *again.push([end])] for rows, again in zip(found, (stream, returned), strict=True)]
     assert fullest(found[0])["all"] == shown(name)
     assert [row["v"] for row in found[1] if row["user"] == "ann"] == shown(name)
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_parts_without_values_have_buffers_in_dictionaries_runs_and_unions(name: str) -> None:
+    column: Any = BARE[name]
+    column.validate(full=True)
+    table = pa.table({"user": [1, 1], "ts": pa.array([at(0), at(1)], pa.timestamp("us")), "v": column})
+    for rows in (table, table.slice(1)):
+        expected = rows["v"].to_pylist()
+        assert windowed(rows).agg(**LISTS).to_pylist()[0]["all"] == expected
+        assert windowed(rows).with_columns(n=wr.count())["v"].to_pylist() == expected
+        inputs = {name: wr.group_by(rows, "user", time="ts") for name in ("a", "b")}
+        both = wr.cogroup(**inputs).windowed_by(SESSIONS)
+        assert both.agg(last=wr.last("a.v", ignore_nulls=False))["last"].to_pylist() == expected[-1:]
+        driver = StreamDriver(lambda data: windowed(data).agg(**LISTS), rows.schema)
+        driver.pipe_batch(rows)
+        (final,) = driver.finish()
+        assert final.values["all"] == expected
+        if name != "a union":
+            keys = windowed(rows, key="v").count()["v"].to_pylist()
+            assert keys == ([] if expected[-1] is None else expected[-1:] * len(keys))

@@ -195,6 +195,94 @@ def test_a_character_that_is_cut_in_two_is_no_text() -> None:
         sessions(rows(halves), key="v").count()
 
 
+def dictionary(*codes: int, values: Any = None) -> pa.Array[Any]:
+    """A dictionary with any codes."""
+    indices = pa.array(codes, pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]) if values is None else values, safe=False)
+
+
+BEYOND = {
+    **{f"{shape} at {at}": pointing(shape, at) for shape in ("dictionary", "struct") for at in (-1, 9)},
+    "list": pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), dictionary(0, 9, 1)),
+    "of views": dictionary(0, 9, 1, values=pa.array(["a", "b"], pa.string_view())),
+    "of lists": dictionary(0, 9, 1, values=LISTS),
+    "of extensions": dictionary(0, 9, 1, values=pa.array([b"0" * 16], pa.uuid())),
+    "of dictionaries": dictionary(0, 1, 0, values=dictionary(0, 9)),
+    "runs": INVALID["runs"][0],
+}
+"""Codes beyond their dictionaries, in each way to have such."""
+NAMED = r'column "(a\.)?v": it has an index or an offset that points beyond its values'
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_codes_beyond_a_dictionary_are_an_error_in_a_cogroup(name: str) -> None:
+    column = BEYOND[name]
+    same, one = rows(column), wr.group_by(rows(column), "user", time="ts")
+    both = wr.cogroup(a=one, b=wr.group_by(same, "user", time="ts")).windowed_by(SESSIONS)
+    by_code = [wr.group_by(same, "v", time="ts")] * 2
+    for query in (
+        lambda: both.agg(v=wr.first("a.v")),
+        lambda: both.to_reader(v=wr.first("a.v")).read_all(),
+        lambda: both.advance(None, to=all_at(60)[0], v=wr.first("a.v")),
+        lambda: both.with_columns(n=wr.count()),
+        lambda: wr.cogroup(a=by_code[0], b=by_code[1]).windowed_by(SESSIONS).count(),
+    ):
+        with pytest.raises(ValueError, match=f"^{NAMED}"):
+            query()
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_codes_beyond_a_dictionary_are_an_error_in_a_driver(name: str) -> None:
+    table = rows(BEYOND[name])
+
+    def by_source(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts", source="v").windowed_by(SESSIONS).count()
+
+    def left_out(data: Any) -> Any:
+        return sessions(data).left_out("emit", columns=["v"]).agg(n=wr.count())
+
+    for definition in (lambda data: sessions(data).agg(v=wr.first("v")), lambda data: sessions(data, key="v").count()):
+        for length in (None, 2):
+            with pytest.raises(ValueError, match=f"^{NAMED}"):
+                StreamDriver(definition, table.schema).pipe_batch(table, rows=length)
+    for definition in (by_source, left_out):
+        with pytest.raises((ValueError, TypeError), match="'v'|" + NAMED):
+            StreamDriver(definition, table.schema).pipe_batch(table)
+
+    def both(a: Any, b: Any) -> Any:
+        inputs = {"a": wr.group_by(a, "user", time="ts"), "b": wr.group_by(b, "user", time="ts")}
+        return wr.cogroup(**inputs).windowed_by(SESSIONS).agg(v=wr.first("a.v"))
+
+    driver = StreamDriver(both, {"a": table.schema, "b": table.schema})
+    for options in ({"input": "a"}, {"input_column": "v"}):
+        with pytest.raises(ValueError, match=f"^{NAMED}"):
+            driver.pipe_batch(table, **options)  # type: ignore[arg-type]
+
+
+def test_codes_beyond_a_dictionary_are_an_error_in_rows_of_records_and_in_explanations() -> None:
+    table = rows(dictionary(0, 9, 1)).set_column(1, "ts", pa.nulls(3, pa.timestamp("us")))
+    with pytest.raises(ValueError, match=f"^{NAMED}"):
+        sessions(table).left_out("emit", columns=["v"]).agg(n=wr.count())
+    with pytest.raises(ValueError, match=f"^{NAMED}"):
+        wr.explain_record(sessions(rows(dictionary(0, 9, 1)), key="v"), "a", all_at(0)[0])
+    with pytest.raises(TypeError, match="^time: column 'v' has type dictionary"):
+        wr.group_by(table, "user", time="v")
+
+
+def test_a_driver_takes_dictionaries_of_extensions_of_several_inputs() -> None:
+    column = dictionary(0, 1, 0, values=pa.array([b"0" * 16, b"1" * 16], pa.uuid()))
+    table = rows(column).append_column("of", pa.array(["a", "b", "a"]))
+
+    def both(a: Any, b: Any) -> Any:
+        inputs = {"a": wr.group_by(a, "user", time="ts"), "b": wr.group_by(b, "user", time="ts")}
+        return wr.cogroup(**inputs).windowed_by(SESSIONS).agg(v=wr.collect_list("a.v"), n=wr.count())
+
+    driver = StreamDriver(both, {"a": table.schema, "b": table.schema})
+    driver.pipe_batch(table, input_column="of")
+    (final,) = driver.finish()
+    assert (len(final.values["v"]), final.values["n"]) == (2, 3)
+
+
 def test_a_driver_takes_text_only() -> None:
     table = rows(of_bytes("string"))
     driver = StreamDriver(lambda data: sessions(data, key="v").count(), table.schema)
