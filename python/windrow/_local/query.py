@@ -268,11 +268,12 @@ class LocalInput(Input[Any]):
         positions = [name for name, call in plan.aggregates if call.function == "position"]
         of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads, positions)
         batches_of_rows = of_rows.read_all(threads)
-        columns: Any = {
-            field.name: pa.chunked_array([batch.column(field.name) for batch in batches_of_rows], field.type)
+        columns: list[Any] = [
+            pa.chunked_array([batch.column(field.name) for batch in batches_of_rows], field.type)
             for field in added.schema
-        }
-        added = pa.table(columns)
+        ]
+        # With the metadata of fields, which has extension types that pyarrow does not know.
+        added = pa.Table.from_arrays(columns, schema=pa.schema([each.with_nullable(True) for each in added.schema]))
         warn_left_out(counters)
         counted = _reported(
             plan, {**counters, "ticks": ticks, **_overflows(query.overflows, finish), "windows": windows.num_rows}

@@ -131,3 +131,22 @@ def test_geometries_have_no_order(call: Any) -> None:
     for data in (frame(), table):
         with pytest.raises(TypeError, match='column "place" .*whose order is known: cast an extension type'):
             windowed(data, "user").agg(x=call)
+
+
+def test_an_extension_type_that_pyarrow_does_not_know_stays_one_in_each_result() -> None:
+    table = pa.table({"user": [1], "ts": all_at(0), "place": pa.array([b"a"])})
+    table = table.cast(table.schema.set(2, pa.field("place", pa.binary(), metadata=WKB)))
+    query, both = windowed(table, "user"), wr.group_by(table, "user", time="ts")
+    inputs = wr.cogroup(a=both, b=both).windowed_by(GAP)
+    for result in (
+        query.agg(x=wr.first("place")),
+        query.to_reader(x=wr.first("place")).read_all(),
+        query.with_columns(x=wr.first("place")),
+        query.advance(None, to=at(60), x=wr.first("place")).closed,
+        inputs.agg(x=wr.first("b.place")),
+        inputs.with_columns(x=wr.first("b.place")),
+    ):
+        assert result.schema.field("x").metadata == WKB
+        assert result["x"].to_pylist() == [b"a"] * result.num_rows
+    assert windowed(table, "place").count().schema.field("place").metadata == WKB
+    assert inputs.with_columns().schema.field("place").metadata == WKB
