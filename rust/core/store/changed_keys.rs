@@ -47,3 +47,29 @@ impl ChangedKeys {
         Some(names.iter().map(AsRef::as_ref))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(keys: &ChangedKeys) -> Option<Vec<&[u8]>> {
+        keys.names().map(Iterator::collect)
+    }
+
+    #[test]
+    fn few_keys_have_names_and_many_are_all() {
+        let mut keys = ChangedKeys::NONE;
+        assert_eq!(names(&keys), Some(vec![]));
+        for name in [b"a", b"a", b"b"] {
+            assert!(!keys.add(name));
+        }
+        assert_eq!(names(&keys), Some(vec![b"a".as_slice(), b"b"]));
+        let rest = vec![b'c'; MOST_BYTES - keys.bytes - ENTRY_BYTES];
+        let mut full = keys.clone();
+        assert!(!full.add(&rest));
+        assert_eq!(names(&full), Some(vec![b"a".as_slice(), b"b", &rest]));
+        assert!(keys.add(&[rest, vec![b'c']].concat()));
+        assert_eq!(names(&keys), None);
+        assert!(full.add(b""));
+    }
+}
