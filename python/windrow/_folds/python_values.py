@@ -8,11 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._folds.python_shape import has_type
 
 _ALLOWED = (
-    "times of the years 1 to 9999, times of day in whole microseconds, and durations of less than a billion days, as "
-    "Python has no others"
+    "times of the years 1 to 9999, times of day before 24:00 in whole microseconds, and durations of less than a "
+    "billion days, as Python has no others"
 )
 _WITHOUT_PANDAS = "times and durations in whole microseconds, as Python has no others; pandas has nanoseconds"
 
@@ -83,19 +84,23 @@ def _listed(values: pa.Array[Any]) -> list[Any]:
 
 
 def _is_cut(values: Any) -> bool:
-    """Whether pyarrow would cut a time of day to whole microseconds without an error."""
+    """Whether pyarrow would cut a time of day to whole microseconds, or make 00:00 of 24:00, without an error."""
     kind = values.type
-    if kind == pa.time64("ns"):
-        ticks = values.cast(pa.int64())
-        whole = pc.multiply(pc.divide(ticks, pa.scalar(1_000)), pa.scalar(1_000))
-        return bool(pc.any(pc.not_equal(ticks, whole)).as_py())
+    if pa.types.is_time(kind):
+        ticks = values.cast(pa.int64() if kind.bit_width == 64 else pa.int32()).cast(pa.int64())
+        first, last = (pa.scalar(bound, pa.int64()) for bound in (0, 86_400 * TIME_UNITS[kind.unit].per_second))
+        is_cut: Any = pc.or_(pc.less(ticks, first), pc.greater_equal(ticks, last))
+        if kind.unit == "ns":
+            whole = pc.multiply(pc.divide(ticks, pa.scalar(1_000)), pa.scalar(1_000))
+            is_cut = pc.or_(is_cut, pc.not_equal(ticks, whole))
+        return bool(pc.any(is_cut).as_py())
     if pa.types.is_dictionary(kind):
         return _is_cut(values.dictionary)
     if pa.types.is_map(kind):
         return _is_cut(values.keys) or _is_cut(values.items)
     if pa.types.is_struct(kind):
         return any(map(_is_cut, values.flatten()))
-    if not has_type(kind, pa.time64("ns").equals):
+    if not has_type(kind, pa.types.is_time):
         return False
     if pa.types.is_run_end_encoded(kind):
         return _is_cut(values.values.slice(values.find_physical_offset(), values.find_physical_length()))

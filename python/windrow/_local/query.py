@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.call import LISTS_OF_COLUMN, OF_COLUMN
 from windrow._aggregates.evaluation import Finish, Tally
-from windrow._aggregates.user_function import Reduction
+from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_type
 from windrow._arguments.expression import ColumnExpression
 from windrow._arguments.nested import no_rows
@@ -135,6 +135,8 @@ class LocalInput(Input[Any]):
         check = (lambda each: Query.with_rows(each.spec.text, each.schema)) if rows else query_of
         made = fitted(plan, check, has_no_values)
         for name, call in made.aggregates:
+            if isinstance(call, Reduction | Accumulation):  # of values of any type
+                continue
             for column in set(call.columns).intersection(self.columns):
                 allowed = self._instead(column, "number")
                 if allowed is not None and not passes(replace(made, aggregates=((name, call),)), query_of):

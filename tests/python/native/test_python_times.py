@@ -278,6 +278,28 @@ def test_a_time_of_day_in_runs_is_not_cut() -> None:
             windowed.agg(**last)
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("within", ["{}", "[{}]", "{{'at': {}}}", "MAP{{'at': {}}}"])
+def test_midnight_at_the_end_of_a_day_is_not_that_at_its_beginning(within: str, unit: str) -> None:
+    """SQL has 24:00, and pyarrow makes 00:00 of it."""
+    kind: Any = pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+    for clock, fits in (("23:59:59", True), ("24:00:00", False)):
+        literal = f"TIME '{clock}'"
+        whole = duckdb.sql(f"SELECT {within.format(literal)} v").to_arrow_table()["v"]
+        if within == "{}" and unit != "us":
+            seconds = 86_399 if fits else 86_400
+            ticks = pa.array([seconds * {"s": 1, "ms": 10**3, "ns": 10**9}[unit]], pa.int64())
+            whole = pa.chunked_array([ticks.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)])
+        data = pa.table({"k": [1], "ts": pa.array([NINE], pa.timestamp("us")), "v": whole})
+        windowed = wr.group_by(data, "k", time="ts").windowed_by(WINDOWS)
+        assert windowed.agg(v=wr.first("v"))["v"].equals(whole)
+        if fits:
+            assert windowed.agg(v=wr.reduce("v", lambda one, other: one)).num_rows == 1
+            continue
+        with pytest.raises(OverflowError, match="column 'v.*: got .*; allowed: .* before 24:00"):
+            windowed.agg(v=wr.reduce("v", lambda one, other: one))
+
+
 def test_within_a_struct_the_error_names_the_field() -> None:
     parts = pa.StructArray.from_arrays([pa.array([0, FAR]).cast(pa.timestamp("us"))], ["at"])
     data = table_of("v", pa.int64(), 1).set_column(2, "v", parts)
