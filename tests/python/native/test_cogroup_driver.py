@@ -8,11 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import windrow as wr
 from windrow._native import Operator
 from windrow.testing import StreamDriver
 from windrow.testing._definition import plan_of
+
+from ..harness.examples import usually
 
 ZERO = datetime(1970, 1, 1)
 US = pa.timestamp("us")
@@ -30,6 +34,7 @@ def at_tick(ticks: int) -> datetime:
 
 
 SESSIONS = wr.SessionWindows.with_gap(us(5), grace=us(10))
+SLIDING = wr.SlidingWindows.with_time_difference(us(5), grace=us(10), resolution=us(1))
 
 
 def of(windows: Any, emit: Any = "close", every_record: bool = False, **aggregates: Any) -> Any:
@@ -70,6 +75,28 @@ def interleaved(rows: list[tuple[str, int, int | None]]) -> pa.Table:
             "tick": pa.nulls(len(rows), pa.bool_()),
         }
     )
+
+
+@usually(40)
+@given(
+    st.lists(st.tuples(st.sampled_from(["clicks", "orders"]), st.integers(0, 60), st.integers(0, 9)), max_size=25),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_batches_of_all_inputs_are_what_their_records_are(
+    rows: list[tuple[str, int, int]], length: int, sliding: bool
+) -> None:
+    aggregates = {"n": wr.count(), "urls": wr.collect_list("clicks.url"), "last": wr.last("orders.amount")}
+    windows = SLIDING if sliding else SESSIONS
+    one, many = (driven(windows, emit="update", every_record=True, **aggregates) for _ in range(2))
+    for name, time, amount in rows:
+        own = {"ts": at_tick(time), "url": f"{time}"} if name == "clicks" else {"at": at_tick(time), "amount": amount}
+        one.pipe(name, k="a", **own)
+    many.pipe_batch(interleaved([*rows]), input_column="of", rows=length)
+    for driver in (one, many):
+        driver.finish()
+    assert one.read_table() == many.read_table()
+    assert one.counters == many.counters
 
 
 TEXTS = wr.aggregate(
