@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -18,44 +15,11 @@ import windrow as wr
 from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
+from ..harness.layouts import KEYS, VALUES, Marked, columns
 from ..scenes import all_at, at
 
 GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
-TEXTS = ["a", "b", "", "a text that is longer than a view holds"]
-LEAF = "leaf"
-LEAVES: list[tuple[pa.DataType, list[Any]]] = [
-    (pa.string(), TEXTS),
-    (pa.large_string(), TEXTS),
-    (pa.binary(), [text.encode() for text in TEXTS]),
-    (pa.int64(), [0, 1, -(2**63)]),
-    (pa.decimal128(20, 2), [Decimal("0.01"), Decimal("-9.99")]),
-    (pa.duration("ms"), [timedelta(0), timedelta(days=-1)]),
-    (pa.timestamp("ms", "UTC"), [datetime(2026, 1, 1, tzinfo=UTC), datetime(1969, 1, 1, tzinfo=UTC)]),
-]
-LISTS = {
-    "list": (pa.ListArray, pa.int32()),
-    "large list": (pa.LargeListArray, pa.int64()),
-    "list view": (pa.ListViewArray, pa.int32()),
-    "large list view": (pa.LargeListViewArray, pa.int64()),
-}
-KEYS = [LEAF, "struct", *LISTS, "fixed-size list", "dictionary", "runs", "view"]
-VALUES = [*KEYS, "map", "extension"]
-DEEPEST = 3
-
-
-class Marked(pa.ExtensionType):
-    """An extension over a struct."""
-
-    def __init__(self) -> None:
-        super().__init__(pa.struct([("x", pa.string())]), "test.marked")
-
-    def __arrow_ext_serialize__(self) -> bytes:
-        return b""
-
-    @classmethod
-    def __arrow_ext_deserialize__(cls, _storage: pa.DataType, _serialized: bytes) -> Marked:
-        return cls()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,60 +27,6 @@ def _known() -> Iterator[None]:
     pa.register_extension_type(Marked())
     yield
     pa.unregister_extension_type("test.marked")
-
-
-@st.composite
-def columns(draw: st.DrawFn, rows: int, kinds: list[str], depth: int = DEEPEST) -> pa.Array[Any]:
-    """Values of a random type. They may begin and end within their buffers."""
-    before, after = (draw(st.integers(0, 2)), draw(st.integers(0, 1))) if rows else (0, 0)
-    count = before + rows + after
-    kind = draw(st.sampled_from(kinds if depth else [LEAF]))
-
-    def drawn(values: list[Any], length: int = count) -> list[Any]:
-        return draw(st.lists(st.sampled_from(values), min_size=length, max_size=length))
-
-    def inner(length: int) -> pa.Array[Any]:
-        return draw(columns(length, kinds, depth - 1))
-
-    def offsets(type: pa.DataType = pa.int32()) -> pa.Array[Any]:  # noqa: B008
-        return pa.array([0, *accumulate(drawn(draw(st.sampled_from([[0], [0, 1, 2]]))))], type)
-
-    def made() -> Any:
-        mask = pa.array(drawn([False, False, True]), pa.bool_())
-        if kind == LEAF:
-            of, values = draw(st.sampled_from(LEAVES))
-            return pa.array(drawn([None, *values]), of)
-        if kind == "view":
-            return pa.array(drawn([None, *TEXTS])).cast(draw(st.sampled_from([pa.string_view(), pa.binary_view()])))
-        if kind == "struct":
-            return pa.StructArray.from_arrays([inner(count), inner(count)], ["x", "y"], mask=mask)
-        if "list view" in kind:
-            of, numbers = LISTS[kind]
-            starts, sizes = (pa.array(drawn([0, 1, 2]), numbers) for _ in range(2))
-            return of.from_arrays(starts, sizes, inner(4), mask=mask)
-        if kind in LISTS:
-            of, numbers = LISTS[kind]
-            ends = offsets(numbers)
-            return of.from_arrays(ends, inner(ends[-1].as_py()), mask=mask)
-        if kind == "fixed-size list":
-            return pa.FixedSizeListArray.from_arrays(inner(2 * count), 2, mask=mask)
-        if kind == "map":
-            ends = offsets()
-            names = pa.array([f"k{place}" for place in range(ends[-1].as_py())], pa.string())
-            return pa.MapArray.from_arrays(
-                ends, draw(st.sampled_from([names, names.dictionary_encode()])), inner(len(names))
-            )
-        if kind == "dictionary":
-            index, ordered = draw(st.sampled_from([pa.int8(), pa.uint16(), pa.int64()])), draw(st.booleans())
-            return pa.DictionaryArray.from_arrays(pa.array(drawn([None, 0, 1, 2]), index), inner(3), ordered=ordered)
-        if kind == "runs":
-            ends = pa.array(accumulate(drawn([1, 2])), draw(st.sampled_from([pa.int16(), pa.int32(), pa.int64()])))
-            return pa.RunEndEncodedArray.from_arrays(ends, inner(count))
-        return pa.ExtensionArray.from_storage(
-            Marked(), pa.array([{"x": text} for text in drawn(TEXTS)], Marked().storage_type)
-        )
-
-    return made()[before : before + rows]
 
 
 def minutes(values: pa.Array[Any], size: int = 5) -> pa.Table:
