@@ -186,7 +186,7 @@ impl SlidingQuery {
         // This forgets keys without rows.
         let columns = self.keys.columns(self.records.keys())?;
         self.keys.clear();
-        let mut keys = Vec::with_capacity(self.records.len());
+        let mut keys = Vec::with_capacity(self.records.keys().len());
         self.keys.intern(&columns, &mut keys)?;
         self.records.renumber(keys);
         Ok(())
@@ -307,7 +307,7 @@ impl BatchOperator for SlidingQuery {
     }
 
     fn rows(&self) -> usize {
-        self.records.len()
+        self.records.keys().len()
     }
 
     fn keys(&mut self) -> Option<&mut KeyInterner> {

@@ -112,11 +112,6 @@ impl RowBuffer {
         }
     }
 
-    /// Number of rows.
-    pub(crate) fn len(&self) -> usize {
-        self.keys.len()
-    }
-
     /// The key of each row.
     pub(crate) fn keys(&self) -> &[KeyId] {
         &self.keys
@@ -167,7 +162,7 @@ impl RowBuffer {
 
     /// Sorts the rows by (key, time, arrival). Planning needs this order.
     pub(crate) fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
-        memory::room_for(self.len().saturating_mul(SORTED))?;
+        memory::room_for(self.keys.len().saturating_mul(SORTED))?;
         let mut order = order(&self.keys, &self.times, interrupt)?;
         self.sort_ties(&mut order, interrupt)?;
         self.pick(&order, interrupt)?;
@@ -247,7 +242,7 @@ impl RowBuffer {
         std::iter::from_fn(move || {
             groups.peek()?;
             // At most two windows end or begin with each row.
-            let most = 2 * (self.len() - first);
+            let most = 2 * (self.keys.len() - first);
             let mut batch = WindowBatch::with_capacity(most.min(ROOM), at_ends);
             while let Some(group) = groups.next_if(|_| batch.keys.len() < CHUNK) {
                 let times = floored.get(first..first + group.len()).unwrap_or_default();
