@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 SPARK, POLARS, PYARROW, DUCKDB, PANDAS = "Spark", "Polars", "pyarrow", "DuckDB", "pandas"
 SQL, FIELD, CONSTANT, DURATION = "SQL", "field", "constant", "duration"
 
+_PANDAS_OPERATORS = re.compile(
+    r"\(*col\('\w+'\)\)*(?: (?:\+|-|\*|<|<=|>|>=|==|!=|&|\|) \(*(?:col\('\w+'\)|\d+|'\w*')\)*)+"
+)
+"""Expressions of pandas that pyarrow writes in the same way, but for the name of its function. In pyarrow a quotient of
+integers is an integer, and an integer with a fraction is a float of 32 bits."""
+
 EXAMPLES = {
     SPARK: "a Column of Spark, such as F.col('amount') * 2",
     POLARS: "an expression of Polars, such as polars.col('amount') * 2",
@@ -180,9 +186,12 @@ def wrong_language(
     if expression.language == SQL:
         allowed = f"a column of the data, which has {listed(columns)}, or {EXAMPLES[language]}"
         return bad_value(argument, str(expression), f"{allowed} (SQL text is for Spark and DuckDB)")
+    allowed = EXAMPLES[language]
+    if expression.language == PANDAS and language == PYARROW and _PANDAS_OPERATORS.fullmatch(str(expression)):
+        allowed = f"an expression of pyarrow: {str(expression).replace('col(', 'pyarrow.compute.field(')}"
     return TypeError(
         f"{argument}: got an expression of {expression.language} ({expression}) for {data}; "
-        f"allowed: the name of a column, or {EXAMPLES[language]}"
+        f"allowed: the name of a column, or {allowed}"
     )
 
 
