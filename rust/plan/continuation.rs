@@ -65,6 +65,7 @@ impl Fingerprint {
         Spec::in_one_unit(&mut was.spec, &mut is.spec);
         let narrower_keys = was.narrower_keys(&is);
         was.widen(&is);
+        was.take_unknown_layouts(&is);
         was.take_end(&is);
         let shorter_gap = lengthen(&mut was.spec.windows, &is.spec.windows);
         was.take_independent(&is);
@@ -169,13 +170,14 @@ impl StateQuery {
         };
         of.types
             .retain(|name, _| self.is_fixed(name) || is_read(name));
+        of.layouts.retain(|name, _| of.types.contains_key(name));
         of
     }
 
     /// What the states of each aggregate depend on: the aggregate without its name, the type of its
     /// result, and those of its columns. A function of the user gets values of any type. The types have
     /// one of its columns only if another aggregate reads that column, too.
-    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<Option<&Value>>)> {
+    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<[Option<&Value>; 2]>)> {
         let states = |(aggregate, result)| {
             let unnamed = AggregateSpec {
                 name: String::new(),
@@ -183,7 +185,7 @@ impl StateQuery {
             };
             let reads = |_: &_| aggregate.function != Function::Python;
             let columns = columns_of(aggregate).filter(reads);
-            let types = columns.map(|column| self.types.get(column));
+            let types = columns.map(|column| [self.types.get(column), self.layouts.get(column)]);
             (unnamed, result, types.collect())
         };
         self.spec

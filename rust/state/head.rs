@@ -104,10 +104,11 @@ impl Head {
         if label.kind != PageKind::Head {
             return Err(broken("it is no head"));
         }
-        if label.fingerprint != fingerprint.hash {
+        let saved = label.text("windrow.specification")?;
+        if label.fingerprint != fingerprint.hash || fingerprint.has_other_layouts(saved) {
             return Err(Error::OtherQuery {
                 state: "state",
-                saved: label.text("windrow.specification")?.to_owned(),
+                saved: saved.to_owned(),
                 own: fingerprint.text.clone(),
             });
         }
