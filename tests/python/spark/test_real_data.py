@@ -1,16 +1,14 @@
-"""Real events: sessions equal Spark's `session_window` exactly, sliding windows the oracle.
+"""Real events: sessions equal Spark's `session_window` exactly, sliding windows of a sample the oracle.
 
 Each proof runs on the flights, which every clone has, and on big files where they lie next to the repository.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -24,7 +22,6 @@ from ..harness.flights import flights
 from ..harness.spark_scenes import spark_sessions
 from ..harness.spark_tables import table_of
 from ..harness.tables import Call, assert_windows, by_sliding, rows_of
-from ..oracle import vectorised
 
 
 class Real:
@@ -125,43 +122,6 @@ def test_float_sums_of_sessions_are_near_sparks(
     [row] = both.selectExpr("count(*) AS sessions", f"count_if({far} OR {uneven}) AS wrong").collect()
     assert row.wrong == 0
     assert row.sessions > least
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("file", "key", "time", "value", "least"),
-    [
-        ("flights", "tailnum", "departure", "distance", 300_000),
-        ("online_retail.parquet", "CustomerID", "InvoiceDate", "Quantity", 20_000),
-    ],
-)
-def test_sliding_windows_equal_the_vectorised_oracle(
-    real: Real, file: str, key: str, time: str, value: str, least: int
-) -> None:
-    hour = 3_600 * 1_000
-    windows = wr.SlidingWindows.with_time_difference("1 hour", resolution="1 millisecond")
-    windowed = wr.group_by(real.frame(file), key, time=time).windowed_by(windows)
-    result = windowed.agg(n=wr.count(), q=wr.sum(value))
-    times = (
-        f"unix_millis(CAST(window.{bound} AS timestamp)) AS {name}" for bound, name in (("start", "a"), ("end", "b"))
-    )
-    bounds = result.selectExpr(key, *times, "n", "q")
-    got = {(row[key], row.a): (row.b, row.n, row.q) for row in bounds.collect()}
-    table = real.table(file).select([key, time, value])
-    table = table.filter(pc.and_(pc.is_valid(table[key]), pc.is_valid(table[time])))
-    table = table.sort_by([(name, "ascending") for name in table.column_names])
-    keys = table[key].combine_chunks().dictionary_encode()
-    names, codes = keys.dictionary.to_pylist(), keys.indices.to_numpy()
-    times = table[time].cast(pa.timestamp("ms")).cast(pa.int64()).to_numpy()
-    values = table[value].to_numpy()
-    expected = {}
-    for begin, stop in itertools.pairwise([0, *(np.flatnonzero(np.diff(codes)) + 1), len(codes)]):
-        starts, first, past = vectorised.windows(times[begin:stop], hour, 1)
-        sums = vectorised.range_sums(values[begin:stop], first, past)
-        for start, low, high, total in zip(starts, first, past, sums, strict=True):
-            expected[names[codes[begin]], int(start)] = (int(start) + hour, int(high - low), int(total))
-    assert got == expected
-    assert len(got) > least
 
 
 @pytest.mark.parametrize(

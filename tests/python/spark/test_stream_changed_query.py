@@ -26,7 +26,7 @@ SLIDING_LATER = wr.SlidingWindows.with_time_difference("3 minutes", grace="7 min
 
 @pytest.mark.slow
 def test_a_stream_continues_another_query(spark: SparkSession, tmp_path: Path) -> None:
-    """Updates, deletes and changed gaps: native/test_open_windows_of_streams.py, test_paces_of_changed_queries.py."""
+    """Updates, deletes and changed gaps: the simulation, native/test_paces_of_changed_queries.py."""
     rows = records(41, 90)
     last = closing(rows)
     place = str(tmp_path / "opened")

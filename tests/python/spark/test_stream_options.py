@@ -79,18 +79,6 @@ def test_another_state_store_is_refused(spark: SparkSession, tmp_path: Path, set
         windowed(source(spark, Folder(tmp_path), DDL)).count()
 
 
-@pytest.mark.slow
-def test_a_flat_stream_has_the_bounds_as_columns(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [table(("ann", 0), ("ann", 4)), table(("ann", 5), ("bob", 30))]
-    run = play(spark, tmp_path, tables, lambda data: windowed(data).emit("update").flat().agg(n=wr.count()), DDL)
-    assert list(run.rows[0]) == ["user", "window_start", "window_end", "n", "op"]
-    found = [
-        (row["user"], row["window_start"].minute, row["window_end"].minute, row["n"], row["op"]) for row in run.rows
-    ]
-    expected = [("ann", 0, 4, 2, "upsert"), ("ann", 0, 4, None, "delete"), ("ann", 0, 5, 3, "upsert")]
-    assert sorted(found, key=str) == sorted([*expected, ("bob", 30, 30, 1, "upsert")], key=str)
-
-
 def test_finals_go_into_duckdb_once_for_each_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     """```text
     gap 5, grace 1      ann 0, 3      ann 30 closes [0, 3]; the same stream from a second checkpoint gives it again
