@@ -152,6 +152,9 @@ impl StateQuery {
 impl Fingerprint {
     /// Whether a column has another layout in `saved`, a specification with the same hash.
     pub(crate) fn has_other_layouts(&self, saved: &str) -> bool {
+        if saved == self.text {
+            return false;
+        }
         let read = |text: &str| serde_json::from_str::<StateQuery>(text).ok();
         let [was, is] = [saved, &self.text].map(read);
         was.zip(is).is_some_and(|(mut was, is)| {
