@@ -30,6 +30,9 @@ const OPEN: &str = "open";
 pub(super) const PACED: &str = r#"{"paced":true}"#;
 pub(super) const UNPACED: &str = r#"{"paced":false}"#;
 
+/// The type of a column, and its layout if it is nested.
+type TypeAndLayout<'q> = [Option<&'q Value>; 2];
+
 /// How a query continues the open windows of another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Continuation {
@@ -177,7 +180,7 @@ impl StateQuery {
     /// What the states of each aggregate depend on: the aggregate without its name, the type of its
     /// result, and those of its columns. A function of the user gets values of any type. The types have
     /// one of its columns only if another aggregate reads that column, too.
-    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<[Option<&Value>; 2]>)> {
+    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<TypeAndLayout<'_>>)> {
         let states = |(aggregate, result)| {
             let unnamed = AggregateSpec {
                 name: String::new(),
