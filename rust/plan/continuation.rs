@@ -30,9 +30,6 @@ const OPEN: &str = "open";
 pub(super) const PACED: &str = r#"{"paced":true}"#;
 pub(super) const UNPACED: &str = r#"{"paced":false}"#;
 
-/// The type of a column, and its layout if it is nested.
-type TypeAndLayout<'q> = [Option<&'q Value>; 2];
-
 /// How a query continues the open windows of another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Continuation {
@@ -68,7 +65,6 @@ impl Fingerprint {
         Spec::in_one_unit(&mut was.spec, &mut is.spec);
         let narrower_keys = was.narrower_keys(&is);
         was.widen(&is);
-        was.take_unknown_layouts(&is);
         was.take_end(&is);
         let shorter_gap = lengthen(&mut was.spec.windows, &is.spec.windows);
         was.take_independent(&is);
@@ -173,14 +169,13 @@ impl StateQuery {
         };
         of.types
             .retain(|name, _| self.is_fixed(name) || is_read(name));
-        of.layouts.retain(|name, _| of.types.contains_key(name));
         of
     }
 
     /// What the states of each aggregate depend on: the aggregate without its name, the type of its
     /// result, and those of its columns. A function of the user gets values of any type. The types have
     /// one of its columns only if another aggregate reads that column, too.
-    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<TypeAndLayout<'_>>)> {
+    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<Option<&Value>>)> {
         let states = |(aggregate, result)| {
             let unnamed = AggregateSpec {
                 name: String::new(),
@@ -188,7 +183,7 @@ impl StateQuery {
             };
             let reads = |_: &_| aggregate.function != Function::Python;
             let columns = columns_of(aggregate).filter(reads);
-            let types = columns.map(|column| [self.types.get(column), self.layouts.get(column)]);
+            let types = columns.map(|column| self.types.get(column));
             (unnamed, result, types.collect())
         };
         self.spec

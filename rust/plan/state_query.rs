@@ -9,14 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::query::Query;
 use super::spec::{AggregateSpec, Spec};
-use crate::array::convert::value_type;
-use crate::array::dictionary::unpacked;
 use crate::array::nested::with_fields;
-use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
-
-/// The digits that a decimal of 128 bits may have.
-const MAX_PRECISION: u8 = 38;
 
 /// The parts of a spec that may change. Nothing of them is in the state.
 const MAY_CHANGE: [&str; 8] = [
@@ -44,10 +38,6 @@ pub(crate) struct StateQuery {
     pub spec: Spec,
     /// The names of the types of its columns; of a struct those of its fields.
     pub types: Map<String, Value>,
-    /// The layouts of its columns of nested values, which their names in `types` lack. The values of
-    /// states have them. The states of earlier builds do not say them.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub layouts: Map<String, Value>,
     /// The name of the type of times.
     pub time_type: String,
     /// Their zone.
@@ -92,7 +82,7 @@ impl StateQuery {
                         },
                         ..spec
                     },
-                    name(plan.field().data_type(), Naming::Type),
+                    name(plan.field().data_type()),
                 )
             })
             .unzip();
@@ -101,20 +91,14 @@ impl StateQuery {
         let cut_on = query.columns.rules.cut_on.iter().map(|(_, field)| field);
         let fields = query.keys.iter().chain(inputs).chain(cut_on);
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
-        let laid_out = |field: &Field| {
-            let kind = unpacked(field.data_type());
-            let is_nested = value_type(&kind).is_none_or(|of| of == ValueType::Row);
-            is_nested.then(|| (field.name().clone(), json!(name(&kind, Naming::Layout))))
-        };
         let time_zone = match query.time.data_type() {
             DataType::Timestamp(_, zone) => zone.as_deref().map(str::to_owned),
             _ => None,
         };
         Self {
             spec,
-            types: fields.clone().map(typed).collect(),
-            layouts: fields.filter_map(laid_out).collect(),
-            time_type: name(query.time.data_type(), Naming::Type),
+            types: fields.map(typed).collect(),
+            time_type: name(query.time.data_type()),
             time_zone,
             results,
             paced: false,
@@ -132,16 +116,6 @@ impl StateQuery {
         }
     }
 
-    /// Takes from `own` the layouts that a state of an earlier build does not say. Decimals of 256 bits with
-    /// few digits have the name of those of 128 bits, whose states have other bytes.
-    pub(super) fn take_unknown_layouts(&mut self, own: &Self) {
-        for (column, layout) in &own.layouts {
-            if !is_ambiguous(layout) {
-                self.layouts.entry(column).or_insert_with(|| layout.clone());
-            }
-        }
-    }
-
     /// The error for a state of the query `self` where `own` cannot go on. `state` names the state.
     pub(super) fn refused(&self, state: &'static str, own: &Self) -> Error {
         let [saved, own] = [self, own].map(|each| serde_json::to_string(each).unwrap_or_default());
@@ -150,19 +124,6 @@ impl StateQuery {
 }
 
 impl Fingerprint {
-    /// Whether a column has another layout in `saved`, a specification with the same hash.
-    pub(crate) fn has_other_layouts(&self, saved: &str) -> bool {
-        if saved == self.text {
-            return false;
-        }
-        let read = |text: &str| serde_json::from_str::<StateQuery>(text).ok();
-        let [was, is] = [saved, &self.text].map(read);
-        was.zip(is).is_some_and(|(mut was, is)| {
-            was.take_unknown_layouts(&is);
-            was.layouts != is.layouts
-        })
-    }
-
     fn of(specification: Map<String, Value>) -> Self {
         let text = Value::Object(specification.clone()).to_string();
         let hashed = Value::Object(unnamed(specification)).to_string();
@@ -194,7 +155,7 @@ fn without(mut specification: Map<String, Value>, names: &[&str]) -> Map<String,
 /// that only say how to read records, the zone of times, the pace of updates, and some options of
 /// windows.
 fn unnamed(specification: Map<String, Value>) -> Map<String, Value> {
-    let mut specification = without(specification, &["time", "time_zone", "layouts"]);
+    let mut specification = without(specification, &["time", "time_zone"]);
     let there = |value: &mut Value| *value = json!(!value.is_null());
     for name in ["end", "every", "tie"] {
         specification.get_mut(name).map(there);
@@ -216,24 +177,6 @@ fn unnamed(specification: Map<String, Value>) -> Map<String, Value> {
     specification
 }
 
-/// Whether a layout is of decimals of 256 bits whose name in types is that of decimals of 128 bits.
-fn is_ambiguous(layout: &Value) -> bool {
-    let layout = layout.as_str().unwrap_or_default();
-    let digits = layout
-        .strip_prefix("decimal256(")
-        .and_then(|rest| rest.split(',').next()?.parse::<u8>().ok());
-    digits.is_some_and(|digits| digits <= MAX_PRECISION)
-}
-
-/// How exact the name of a type is.
-#[derive(Clone, Copy)]
-enum Naming {
-    /// Decimals of one name have the same digits, and lists of one name the same elements.
-    Type,
-    /// Values of one name have the same bytes in states.
-    Layout,
-}
-
 /// The name of the type of a column; for a struct the names of all of its fields.
 fn type_of(data_type: &DataType) -> Value {
     match data_type {
@@ -242,22 +185,17 @@ fn type_of(data_type: &DataType) -> Value {
             .map(|field| (field.name().clone(), type_of(field.data_type())))
             .collect::<Map<_, _>>()
             .into(),
-        other => json!(name(other, Naming::Type)),
+        other => json!(name(other)),
     }
 }
 
 /// The name of a type. It is our own, so that it does not change with Arrow's.
-fn name(data_type: &DataType, naming: Naming) -> String {
+fn name(data_type: &DataType) -> String {
     use DataType::*;
-    let name = |inner: &DataType| name(inner, naming);
-    let is_layout = matches!(naming, Naming::Layout);
     match data_type {
         Utf8 | LargeUtf8 | Utf8View => "string".into(),
         Binary | LargeBinary | BinaryView => "binary".into(),
         FixedSizeBinary(width) => format!("binary({width})"),
-        Decimal32(precision, scale) if is_layout => format!("decimal32({precision},{scale})"),
-        Decimal64(precision, scale) if is_layout => format!("decimal64({precision},{scale})"),
-        Decimal256(precision, scale) if is_layout => format!("decimal256({precision},{scale})"),
         Decimal32(precision, scale)
         | Decimal64(precision, scale)
         | Decimal128(precision, scale)
@@ -272,9 +210,6 @@ fn name(data_type: &DataType, naming: Naming) -> String {
         Duration(unit) => format!("duration({})", unit_name(*unit)),
         Time32(unit) | Time64(unit) => format!("time({})", unit_name(*unit)),
         Dictionary(_, values) => name(values),
-        FixedSizeList(item, size) if is_layout => {
-            format!("array({},{size})", name(item.data_type()))
-        }
         List(item) | LargeList(item) | FixedSizeList(item, _) => {
             format!("list({})", name(item.data_type()))
         }

@@ -104,11 +104,10 @@ impl Head {
         if label.kind != PageKind::Head {
             return Err(broken("it is no head"));
         }
-        let saved = label.text("windrow.specification")?;
-        if label.fingerprint != fingerprint.hash || fingerprint.has_other_layouts(saved) {
+        if label.fingerprint != fingerprint.hash {
             return Err(Error::OtherQuery {
                 state: "state",
-                saved: saved.to_owned(),
+                saved: label.text("windrow.specification")?.to_owned(),
                 own: fingerprint.text.clone(),
             });
         }

@@ -43,7 +43,6 @@ SPARSE: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
     "elements without a value": (NUMBERS, pa.array([[None, None]], pa.list_(NULL))),
     "no element of lists": (pa.array([[[1], []]]), pa.array([[[], None]], pa.list_(pa.list_(NULL)))),
     "no structs": (pa.array([[{"b": 1, "a": "x"}]]), pa.array([[]], pa.list_(NULL))),
-    "a field without a value": (pa.array([{"b": 1, "a": "x"}]), pa.array([{"b": 2, "a": None}], FIELDS)),
     "a field of elements": (pa.array([[{"b": 1, "a": [1.5]}]]), pa.array([[{"b": 2, "a": None}]], pa.list_(FIELDS))),
     "values of a map": (pa.array([[("k", "v")]], TEXTS), pa.array([[("k", None)]], pa.map_(pa.string(), NULL))),
     "no entry": (pa.array([[("k", "v")]], TEXTS), pa.array([[]], pa.map_(pa.string(), NULL))),
@@ -104,7 +103,6 @@ def test_a_type_that_said_less_goes_on_under_new_names(case: str, library: str) 
 OTHERS: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
     "wider elements": (pa.array([[1]], pa.list_(pa.int32())), pa.array([[2]])),
     "floats": (pa.array([[1]]), pa.array([[2.0, None]])),
-    "a wider field": (pa.array([{"a": 1, "b": "x"}], pa.struct([("a", pa.int16()), ("b", pa.string())])), None),
     "times": (
         pa.array([[TIMES[0]]], pa.list_(pa.timestamp("ms"))),
         pa.array([[TIMES[0]]], pa.list_(pa.timestamp("us"))),
@@ -117,7 +115,6 @@ OTHERS: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
 @pytest.mark.parametrize("case", OTHERS)
 def test_another_nested_type_is_refused_with_a_cast_that_works(case: str, library: str) -> None:
     before, after = OTHERS[case]
-    after = pa.array([{"a": 2, "b": "y"}]) if after is None else after
     first = windowed(LIBRARIES[library](day(0, before))).advance(None, to=ENDS[0], **CALLS)
     data = LIBRARIES[library](day(1, after))
     try:
@@ -148,72 +145,11 @@ def test_another_nested_type_is_refused_with_a_cast_that_works(case: str, librar
     ]
 
 
-COMPARED: Mapping[str, Any] = {
-    "n": wr.count_distinct("x"),
-    "set": wr.collect_set("x"),
-    "last": wr.last("x"),
-    "about": wr.approx_count_distinct("x"),
-    "least": wr.min_by("ts", "x"),
-    "most": wr.max_by("ts", "x"),
-    "max": wr.max("x"),
-}
-
-
-@pytest.mark.parametrize("within", [None, pa.list_, lambda kind: pa.struct([("in", kind)])])
-def test_fields_in_another_order_are_the_same_values(within: Any) -> None:
-    """JSON has its names in any order, so pandas and pyarrow have, too."""
-    kinds: list[Any] = [pa.struct([(name, pa.int64()) for name in names]) for names in ("ab", "ba")]
-    value: Any = {"a": 1, "b": 2}
-    if within is not None:
-        kinds = [within(kind) for kind in kinds]
-        value = [value] if within is pa.list_ else {"in": value}
-    for key in ("user", "x"):
-        calls = COMPARED if key == "user" else {"n": wr.count()}
-        found = []
-        for one, other in ((kinds[0], kinds[0]), (kinds[0], kinds[1]), (kinds[1], kinds[0])):
-            run = windowed(day(0, pa.array([value], one)), key).advance(None, to=ENDS[0], **calls)
-            run = windowed(day(1, pa.array([value], other)), key).advance(run.still_open, to=ENDS[1], **calls)
-            found.append(run.closed.to_pylist())
-        assert found[1:] == found[:1] * 2
-        assert key == "x" or (found[0][0]["n"], found[0][0]["set"]) == (1, [value])
-
-
-LAYOUTS: dict[str, tuple[pa.DataType, pa.DataType, Any]] = {
-    "a list and an array": (pa.list_(pa.int64()), pa.list_(pa.int64(), 2), [1, 2]),
-    "arrays of two lengths": (pa.list_(pa.int64(), 1), pa.list_(pa.int64(), 2), None),
-    "a list in a struct": (
-        pa.struct([("a", pa.list_(pa.int64()))]),
-        pa.struct([("a", pa.list_(pa.int64(), 2))]),
-        {"a": [1, 2]},
-    ),
-    "decimals": (pa.decimal128(9, 2), pa.decimal256(9, 2), Decimal("1.50")),
-    "decimals in a list": (pa.list_(pa.decimal32(9, 2)), pa.list_(pa.decimal128(9, 2)), [Decimal("1.50")]),
-}
-
-
-@pytest.mark.parametrize("case", LAYOUTS)
-def test_values_of_another_layout_are_refused(case: str) -> None:
-    """Their states have other bytes."""
-    *kinds, value = LAYOUTS[case]
-    for one, other in (kinds, kinds[::-1]):
-        for call in (wr.count_distinct("x"), wr.last("x"), wr.max_by("user", "x")):
-            before, after = (pa.array([value], kind) for kind in (one, other))
-            first = windowed(day(0, before)).advance(None, to=ENDS[0], c=call)
-            with pytest.raises(
-                ValueError, match="^open: column 'x' was .* in the run before, and is .* now; allowed: "
-            ):
-                windowed(day(1, after)).advance(first.still_open, to=ENDS[1], c=call)
-
-
 def test_the_names_of_the_core_are_types() -> None:
     kinds: list[Any] = [
-        pa.list_(pa.struct([("b", pa.decimal256(9, 2)), ("a", pa.map_(pa.string(), pa.list_(NULL)))])),
+        pa.list_(pa.struct([("b", pa.decimal128(9, 2)), ("a", pa.map_(pa.string(), pa.list_(NULL)))])),
         *(pa.time32("ms"), pa.time64("ns"), pa.binary(16), pa.decimal128(3, -1), pa.duration("s"), pa.date64()),
         *(pa.timestamp("us", "UTC"), pa.timestamp("ns"), pa.bool_(), pa.float16(), pa.list_(pa.list_(pa.int8()))),
-        *(
-            pa.list_(pa.list_(pa.int8(), 3), 2),
-            pa.struct([("b", pa.uint8()), ("a", pa.decimal32(4, 1))]),
-        ),
     ]
     for kind in kinds:
         still_open = windowed(day(0, nulls(1, kind))).advance(None, to=ENDS[0], n=wr.count("x")).still_open
