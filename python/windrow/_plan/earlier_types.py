@@ -39,8 +39,8 @@ def time_type(earlier: Mapping[str, Any]) -> pa.DataType:
 
 def plain(kind: Any) -> Any:
     """One type for those that the core gives one name."""
-    while isinstance(kind, (pa.DictionaryType, pa.RunEndEncodedType, pa.BaseExtensionType)):
-        kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind.value_type
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
     if isinstance(kind, pa.TimestampType) and kind.tz is not None:
         return pa.timestamp(kind.unit, "UTC")
     for name in ("string", "binary"):
