@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow._arguments.nested import nulls
 from windrow._executor.batches import stream_reader
-from windrow._executor.empty_arrays import decoded, rebuilt
+from windrow._executor.empty_arrays import column_of, decoded
 from windrow._plan.earlier_types import plain, retyped, time_type, types_of
 from windrow._plan.plan import Plan
 from windrow._windows.session import DynamicGap, SessionWindows
@@ -26,11 +26,6 @@ _KINDS = (
     pa.string(),
     pa.timestamp("us"),
     pa.duration("us"),
-)
-
-_ASTRAY = (
-    "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's "
-    "validate(full=True))"
 )
 
 
@@ -105,10 +100,7 @@ def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
     def typed(name: str, column: Any, kind: Any) -> Any:
         if kind in (column.type, decoded(column.type)):
-            try:
-                return rebuilt(column, kind)
-            except (pa.ArrowInvalid, IndexError) as error:
-                raise ValueError(f'column "{name}": {_ASTRAY} ({error})') from error
+            return column_of(name, column, kind)
         return nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
 
     columns = [typed(field.name, column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
