@@ -1,11 +1,12 @@
 """Damages what windrow reads, and looks for panics, hangs and memory without bounds: `make fuzz`.
 
-    fuzz.py [--inputs 100000] [--blind 1000000] [--target pages]    tries so many inputs on one target, or on each
+    fuzz.py --inputs 100000 --blind 1000000    tries that many inputs on each target
+    fuzz.py --target pages                     tries one target
 
-libFuzzer changes bytes. It keeps an input if it runs new code. Then as a blind fuzzer it changes what it kept, and does
-not watch the code, which is 10 to 100 times as fast. `rust/fuzz` has the targets, and says what they check. They seal
-the bytes anew, so a checksum stops nothing. Inputs stay in `target/fuzz`, and the next run goes on from them. Exits
-with 1 if a target fails or ran no input.
+First libFuzzer changes bytes and watches the code: it keeps an input that runs new code. Then it changes the inputs
+that it kept and watches nothing, which is 10 to 100 times as fast. `rust/fuzz` has the targets, and says what they
+check. A target writes a new checksum, so that damaged bytes are read. Inputs stay in `target/fuzz`, and the next run
+begins with them. Exits with 1 if a target fails or ran no input.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Columns of geometries, as GeoPandas has them: keys and values with their system of coordinates, without an order.
 
-A dtype with the name of that of GeoPandas stands for it, and a module with its two functions.
+GeoPandas is not installed. A small dtype and a module with two functions take its place.
 """
 
 from __future__ import annotations
