@@ -29,7 +29,7 @@ from ..harness.steps import LocalStream
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from .cluster import Fault, replanned
-from .laws import check_attempts, check_rows
+from .laws import check_attempts, check_rows, check_ties, tie_of
 from .task import running
 
 
@@ -60,8 +60,8 @@ class DailyJob:
     """
 
     def __init__(self, scenario: StreamingScenario, shards: int, tasks: int, seed: int, faults: list[Fault]) -> None:
-        self.stream = LocalStream(definition(scenario), schemas(scenario), shards=shards)
-        self.tasks, self.seed, self.faults = tasks, seed, faults
+        self.stream = LocalStream(definition(scenario, tie=tie_of(scenario)), schemas(scenario), shards=shards)
+        self.scenario, self.tasks, self.seed, self.faults = scenario, tasks, seed, faults
         self.opened: pa.Table | None = None
         plan = self.stream.plan
         self._core = Operator(plan.spec.of_run.text, plan.schema, plan.folds()).output_schema
@@ -83,6 +83,8 @@ class DailyJob:
                 lists = (each.to_pylist() for each in (rows, again))
                 check_rows(*lists, "(c)", without=[*self.stream.plan.functions, "state"])
             rows, splits = (again, planned) if fault.at & 1 else (rows, splits)
+        if tie_of(self.scenario) is not None:
+            check_ties(rows.to_pylist(), self.scenario)
         is_open: Any = pa.compute.equal(rows["status"], pa.scalar("open"))
         self.opened = rows.filter(is_open).drop_columns(["status", *(["op"] if "op" in rows.column_names else [])])
         closed = rows.filter(pa.compute.invert(is_open)).drop_columns(["stream_time", "state", "status"])

@@ -4,7 +4,7 @@
 |---|---|
 | (a) the same splits and Arrow batches | every byte of pages, counters and rows, in any order of a shard's blocks |
 | (b) other Arrow batches | the rows in any order, floats within rules 6.6; the open windows |
-| (c) other splits, or another order of rows | as (b), without what arrival decides, such as the order of lists |
+| (c) other splits, or another order of rows | as (b), without what arrival decides; `tie=` decides the order of lists |
 | (d) Python functions that the order of rows changes | (a) |
 """
 
@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+
+from ..oracle.streaming_scenario import StreamingScenario
 
 """The rows and the states of a run."""
 
@@ -53,6 +55,23 @@ def check_rows(
         lost = [row for row in found if row not in again]
         new = [row for row in again if row not in found]
         raise BrokenLawError(f"law {law}: {lost!r:.300} became {new!r:.300}")
+
+
+def tie_of(scenario: StreamingScenario) -> str | None:
+    """The column of values, if it can be the tie of a scenario: no record lacks its value, and no two have the same."""
+    values = [row.x for rows in scenario.batches for row in rows if not row.tick]
+    return None if scenario.values == "python" or None in values or len({*values}) < len(values) else "v"
+
+
+def check_ties(rows: Iterable[Mapping[str, Any]], scenario: StreamingScenario) -> None:
+    """Law (c), where the values are ties: lists of values go by time and value, however the records came."""
+    times = {row.x: row.time for rows in scenario.batches for row in rows if not row.tick}
+    for row in rows:
+        for name, values in row.items():
+            if name.startswith("all") and values:
+                ordered = sorted(values, key=lambda value: (times[value], value))
+                if values != ordered:
+                    raise BrokenLawError(f"law (c): {name} is {values} in {row}, and ties make it {ordered}")
 
 
 def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

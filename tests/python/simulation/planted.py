@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import windrow as wr
 from windrow._executor.batches import picked
 from windrow._executor.stream import change_block, order, shard
 from windrow._executor.stream.control import Control
@@ -217,6 +218,11 @@ def _(right: Any, work: Shard, *given: Any) -> Any:
 @fault("a task keeps its operator", StreamQuery, "operator")
 def _(right: Any, query: StreamQuery) -> Any:
     return query.__dict__.setdefault("kept", right(query))
+
+
+@fault("records of one time have no tie", wr, "group_by")
+def _(right: Any, *given: Any, **named: Any) -> Any:
+    return right(*given, **(named | {"tie": None}))
 
 
 # What Spark does; windrow cannot see it, but the laws can

@@ -17,13 +17,13 @@ import pyarrow as pa
 
 import windrow as wr
 
-from ..harness.conservation import played
-from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..harness.conservation import TIES, played
+from ..harness.scenario_queries import ShownChange, agg, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..oracle.micro_batches import COUNTED, MicroBatches
 from ..oracle.streaming_scenario import Restart
 from .cluster import Cluster
 from .days import DailyJob, ends, with_clock
-from .laws import BrokenLawError
+from .laws import BrokenLawError, check_ties, rows_of, tie_of
 from .schedule import Move, Schedule
 from .table import Table, numbers
 
@@ -49,6 +49,7 @@ class Run:
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.log, self.did = schedule, list[str](), Counter[str](schedules=1)
+        self.tie = TIES.get(schedule.seed % 4) if schedule.way == "ledger" else tie_of(schedule.scenario)
         self.oracle, self.table = MicroBatches(schedule.scenario), Table(schedule.scenario)
         self.cluster: Cluster | None = None
         self.faults, self.given = list(schedule.faults), list[list[ShownChange]]()
@@ -85,8 +86,14 @@ class Run:
         self.did["faults"] += len(self.log)
         if self.cluster is None:
             return
+        self._check_ties(self.cluster)
         self.did["micro-batches"] += self.cluster.earlier + self.cluster.committed
         self.did["rows"] += sum(batch.num_rows for batches in self.cluster.sink.values() for batch in batches)
+
+    def _check_ties(self, cluster: Cluster) -> None:
+        if self.tie == "v":
+            for batches in cluster.sink.values():
+                check_ties(rows_of(batches), self.schedule.scenario)
 
     def _play_days(self) -> None:
         schedule, oracle = self.schedule, self.oracle
@@ -143,11 +150,12 @@ class Run:
         def begun(windowed: Any, values: Mapping[str, Any]) -> Any:
             return windowed.start_from(self.opened).agg(**values, **self._added)
 
-        return definition(self.oracle.scenario, *([] if self.opened is None else [begun]))
+        return definition(self.oracle.scenario, agg if self.opened is None else begun, self.tie)
 
     def _move(self, move: Move) -> Cluster:
         """Another query continues the open windows. An aggregate that it adds is new once more."""
         before = self.cluster
+        self._check_ties(before)
         self.log.append(f"micro-batch {move.batch}: {move}")
         self.opened = before.still_open()
         self.oracle.continue_with(move.length)
