@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::rows_with_windows::ROWS;
 use super::spec::{AggregateSpec, CogroupSpec, Function, Spec};
-use super::state_query::{Fingerprint, StateQuery};
+use super::state_query::{Fingerprint, StateQuery, known_layouts, with_layouts};
 use super::wider_types::columns_of;
 use super::window_spec::WindowSpec;
 use crate::core::error::{Error, Result};
@@ -29,6 +29,9 @@ const OPEN: &str = "open";
 /// What differs if updates lose their pace: rows of a window that wait would never leave.
 pub(super) const PACED: &str = r#"{"paced":true}"#;
 pub(super) const UNPACED: &str = r#"{"paced":false}"#;
+
+/// The type of a column, and its layout if it is nested.
+type TypeAndLayout<'q> = [Option<&'q Value>; 2];
 
 /// How a query continues the open windows of another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,14 +52,15 @@ pub(crate) struct Continuation {
 impl Fingerprint {
     /// How this query continues open windows of the query with the specification `saved`.
     pub(crate) fn continues(&self, saved: &str) -> Result<Continuation> {
+        let own = with_layouts(&self.text, &self.layouts);
         let refused = |saved: &str, own: &str| Error::OtherQuery {
             state: OPEN,
             saved: saved.into(),
             own: own.into(),
         };
         let read = |text: &str| serde_json::from_str::<StateQuery>(text).ok();
-        let (Some(mut was), Some(mut is)) = (read(saved), read(&self.text)) else {
-            return Err(refused(saved, &self.text));
+        let (Some(mut was), Some(mut is)) = (read(saved), read(&own)) else {
+            return Err(refused(saved, &own));
         };
         let is_paced = std::mem::take(&mut was.paced);
         if is_paced && is.spec.emit == Emit::Update && is.spec.every.is_none() {
@@ -65,6 +69,7 @@ impl Fingerprint {
         Spec::in_one_unit(&mut was.spec, &mut is.spec);
         let narrower_keys = was.narrower_keys(&is);
         was.widen(&is);
+        was.layouts = known_layouts(was.layouts, &is.layouts);
         was.take_end(&is);
         let shorter_gap = lengthen(&mut was.spec.windows, &is.spec.windows);
         was.take_independent(&is);
@@ -169,13 +174,14 @@ impl StateQuery {
         };
         of.types
             .retain(|name, _| self.is_fixed(name) || is_read(name));
+        of.layouts.retain(|name, _| of.types.contains_key(name));
         of
     }
 
     /// What the states of each aggregate depend on: the aggregate without its name, the type of its
     /// result, and those of its columns. A function of the user gets values of any type. The types have
     /// one of its columns only if another aggregate reads that column, too.
-    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<Option<&Value>>)> {
+    fn states(&self) -> Vec<(AggregateSpec, &String, Vec<TypeAndLayout<'_>>)> {
         let states = |(aggregate, result)| {
             let unnamed = AggregateSpec {
                 name: String::new(),
@@ -183,7 +189,7 @@ impl StateQuery {
             };
             let reads = |_: &_| aggregate.function != Function::Python;
             let columns = columns_of(aggregate).filter(reads);
-            let types = columns.map(|column| self.types.get(column));
+            let types = columns.map(|column| [self.types.get(column), self.layouts.get(column)]);
             (unnamed, result, types.collect())
         };
         self.spec

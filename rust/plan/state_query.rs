@@ -9,8 +9,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::query::Query;
 use super::spec::{AggregateSpec, Spec};
+use crate::array::convert::value_type;
+use crate::array::dictionary::unpacked;
 use crate::array::nested::with_fields;
+use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
+
+/// The digits that a decimal of 128 bits may have.
+const MAX_PRECISION: u8 = 38;
 
 /// The parts of a spec that may change. Nothing of them is in the state.
 const MAY_CHANGE: [&str; 8] = [
@@ -38,6 +44,11 @@ pub(crate) struct StateQuery {
     pub spec: Spec,
     /// The names of the types of its columns; of a struct those of its fields.
     pub types: Map<String, Value>,
+    /// The layouts of its columns of nested values, which their names in `types` lack. The values of
+    /// states have them. A state says them beside its specification, whose text is that of earlier builds;
+    /// the states of those do not say them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub layouts: Map<String, Value>,
     /// The name of the type of times.
     pub time_type: String,
     /// Their zone.
@@ -61,6 +72,8 @@ pub(crate) struct Fingerprint {
     pub text: String,
     /// xxh3-64 of the JSON without the names that may change, 16 hexadecimal digits.
     pub hash: String,
+    /// The layouts of nested columns, which the JSON does not say.
+    pub layouts: Map<String, Value>,
 }
 
 impl StateQuery {
@@ -82,7 +95,7 @@ impl StateQuery {
                         },
                         ..spec
                     },
-                    name(plan.field().data_type()),
+                    name(plan.field().data_type(), Naming::Type),
                 )
             })
             .unzip();
@@ -91,14 +104,20 @@ impl StateQuery {
         let cut_on = query.columns.rules.cut_on.iter().map(|(_, field)| field);
         let fields = query.keys.iter().chain(inputs).chain(cut_on);
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
+        let laid_out = |field: &Field| {
+            let kind = unpacked(field.data_type());
+            let is_nested = value_type(&kind).is_none_or(|of| of == ValueType::Row);
+            is_nested.then(|| (field.name().clone(), json!(name(&kind, Naming::Layout))))
+        };
         let time_zone = match query.time.data_type() {
             DataType::Timestamp(_, zone) => zone.as_deref().map(str::to_owned),
             _ => None,
         };
         Self {
             spec,
-            types: fields.map(typed).collect(),
-            time_type: name(query.time.data_type()),
+            types: fields.clone().map(typed).collect(),
+            layouts: fields.filter_map(laid_out).collect(),
+            time_type: name(query.time.data_type(), Naming::Type),
             time_zone,
             results,
             paced: false,
@@ -124,11 +143,24 @@ impl StateQuery {
 }
 
 impl Fingerprint {
-    fn of(specification: Map<String, Value>) -> Self {
+    /// Whether a nested column has another layout in a state with the layouts `saved`.
+    pub(crate) fn has_other_layouts(&self, saved: &Map<String, Value>) -> bool {
+        known_layouts(saved.clone(), &self.layouts) != self.layouts
+    }
+
+    fn of(mut specification: Map<String, Value>) -> Self {
+        let layouts = match specification.remove("layouts") {
+            Some(Value::Object(layouts)) => layouts,
+            _ => Map::new(),
+        };
         let text = Value::Object(specification.clone()).to_string();
         let hashed = Value::Object(unnamed(specification)).to_string();
         let hash = format!("{:016x}", xxh3_64(hashed.as_bytes()));
-        Self { text, hash }
+        Self {
+            text,
+            hash,
+            layouts,
+        }
     }
 
     /// The query of the open windows.
@@ -142,8 +174,34 @@ impl Fingerprint {
         if is_paced {
             specification.insert("paced".into(), true.into());
         }
-        Self::of(specification)
+        Self {
+            layouts: self.layouts.clone(),
+            ..Self::of(specification)
+        }
     }
+}
+
+/// A stored specification, with the layouts that are stored beside it.
+pub(crate) fn with_layouts(specification: &str, layouts: &Map<String, Value>) -> String {
+    match serde_json::from_str(specification) {
+        Ok(Value::Object(mut whole)) if !layouts.is_empty() => {
+            whole.insert("layouts".into(), layouts.clone().into());
+            Value::Object(whole).to_string()
+        }
+        _ => specification.to_owned(),
+    }
+}
+
+/// The layouts of a state, and of `own` those that the states of earlier builds do not say. Decimals of 256
+/// bits with few digits have the name of those of 128 bits, whose states have other bytes.
+pub(super) fn known_layouts(
+    mut saved: Map<String, Value>,
+    own: &Map<String, Value>,
+) -> Map<String, Value> {
+    for (column, layout) in own.iter().filter(|(_, layout)| !is_ambiguous(layout)) {
+        saved.entry(column).or_insert_with(|| layout.clone());
+    }
+    saved
 }
 
 fn without(mut specification: Map<String, Value>, names: &[&str]) -> Map<String, Value> {
@@ -177,6 +235,24 @@ fn unnamed(specification: Map<String, Value>) -> Map<String, Value> {
     specification
 }
 
+/// Whether a layout is of decimals of 256 bits whose name in types is that of decimals of 128 bits.
+fn is_ambiguous(layout: &Value) -> bool {
+    let layout = layout.as_str().unwrap_or_default();
+    let digits = layout
+        .strip_prefix("decimal256(")
+        .and_then(|rest| rest.split(',').next()?.parse::<u8>().ok());
+    digits.is_some_and(|digits| digits <= MAX_PRECISION)
+}
+
+/// How exact the name of a type is.
+#[derive(Clone, Copy)]
+enum Naming {
+    /// Decimals of one name have the same digits, and lists of one name the same elements.
+    Type,
+    /// Values of one name have the same bytes in states.
+    Layout,
+}
+
 /// The name of the type of a column; for a struct the names of all of its fields.
 fn type_of(data_type: &DataType) -> Value {
     match data_type {
@@ -185,17 +261,22 @@ fn type_of(data_type: &DataType) -> Value {
             .map(|field| (field.name().clone(), type_of(field.data_type())))
             .collect::<Map<_, _>>()
             .into(),
-        other => json!(name(other)),
+        other => json!(name(other, Naming::Type)),
     }
 }
 
 /// The name of a type. It is our own, so that it does not change with Arrow's.
-fn name(data_type: &DataType) -> String {
+fn name(data_type: &DataType, naming: Naming) -> String {
     use DataType::*;
+    let name = |inner: &DataType| name(inner, naming);
+    let is_layout = matches!(naming, Naming::Layout);
     match data_type {
         Utf8 | LargeUtf8 | Utf8View => "string".into(),
         Binary | LargeBinary | BinaryView => "binary".into(),
         FixedSizeBinary(width) => format!("binary({width})"),
+        Decimal32(precision, scale) if is_layout => format!("decimal32({precision},{scale})"),
+        Decimal64(precision, scale) if is_layout => format!("decimal64({precision},{scale})"),
+        Decimal256(precision, scale) if is_layout => format!("decimal256({precision},{scale})"),
         Decimal32(precision, scale)
         | Decimal64(precision, scale)
         | Decimal128(precision, scale)
@@ -210,6 +291,9 @@ fn name(data_type: &DataType) -> String {
         Duration(unit) => format!("duration({})", unit_name(*unit)),
         Time32(unit) | Time64(unit) => format!("time({})", unit_name(*unit)),
         Dictionary(_, values) => name(values),
+        FixedSizeList(item, size) if is_layout => {
+            format!("array({},{size})", name(item.data_type()))
+        }
         List(item) | LargeList(item) | FixedSizeList(item, _) => {
             format!("list({})", name(item.data_type()))
         }

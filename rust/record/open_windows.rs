@@ -48,7 +48,7 @@ impl Operator {
     ) -> Result<()> {
         self.check_whole()?;
         self.state.check_unused()?;
-        let continued = self.snapshot.fingerprint.continues(&clock.specification)?;
+        let continued = self.snapshot.fingerprint.continues(&clock.query())?;
         clock.check_time(time)?; // not before, as another unit of time has other ticks
         self.run(RESTORE, |operator| {
             let longer = operator.longer_gap(&continued)?;
@@ -225,6 +225,7 @@ impl Operator {
             checksum: 0,
             fingerprint: fingerprint.hash,
             specification: fingerprint.text,
+            layouts: fingerprint.layouts,
         };
         let kept = state.windows.needed();
         let batches = dispatch_windows!(&state.windows, |own| open_rows::write(

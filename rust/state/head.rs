@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::page::{self, PageKind, broken};
 use super::page_writer;
@@ -13,10 +14,13 @@ use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Progress, Source};
 use crate::core::time::Time;
-use crate::plan::state_query::Fingerprint;
+use crate::plan::state_query::{Fingerprint, with_layouts};
 
 /// The name of the head page.
 pub(crate) const NAME: &str = "head";
+
+/// Its metadata with the layouts of nested columns, if there are any.
+const LAYOUTS: &str = "windrow.layouts";
 
 /// The progress of an operator.
 #[derive(Clone, Debug)]
@@ -91,10 +95,16 @@ impl Head {
         ];
         let state =
             serde_json::to_string(&head).map_err(|_| Error::Internal("a head is not JSON"))?;
-        let texts = [
+        let mut texts = vec![
             ("windrow.specification", fingerprint.text.clone()),
             ("windrow.state", state),
         ];
+        if !fingerprint.layouts.is_empty() {
+            texts.push((
+                LAYOUTS,
+                Value::Object(fingerprint.layouts.clone()).to_string(),
+            ));
+        }
         page_writer::write_head(columns, &fingerprint.hash, texts)
     }
 
@@ -104,11 +114,16 @@ impl Head {
         if label.kind != PageKind::Head {
             return Err(broken("it is no head"));
         }
-        if label.fingerprint != fingerprint.hash {
+        let layouts = match label.entry(LAYOUTS) {
+            Some(text) => serde_json::from_str(text)
+                .map_err(|error| broken(format!("its layouts cannot be read: {error}")))?,
+            None => Map::new(),
+        };
+        if label.fingerprint != fingerprint.hash || fingerprint.has_other_layouts(&layouts) {
             return Err(Error::OtherQuery {
                 state: "state",
-                saved: label.text("windrow.specification")?.to_owned(),
-                own: fingerprint.text.clone(),
+                saved: with_layouts(label.text("windrow.specification")?, &layouts),
+                own: with_layouts(&fingerprint.text, &fingerprint.layouts),
             });
         }
         let head: Self = serde_json::from_str(label.text("windrow.state")?)

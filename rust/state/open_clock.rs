@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::open_state::{OpenRow, OpenState, RowKind, seal};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
+use crate::plan::state_query::with_layouts;
 
 /// The error for a table of open windows that cannot be read.
 pub(crate) fn unreadable(reason: impl Into<String>) -> Error {
@@ -54,6 +56,9 @@ pub(crate) struct OpenClock {
     pub fingerprint: String,
     /// The specification, JSON.
     pub specification: String,
+    /// The layouts of its nested columns.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub layouts: Map<String, Value>,
 }
 
 impl OpenClock {
@@ -79,6 +84,11 @@ impl OpenClock {
         })?;
         self.checksum = self.checksum.wrapping_sub(checksum);
         Ok(())
+    }
+
+    /// The specification with the layouts.
+    pub(crate) fn query(&self) -> String {
+        with_layouts(&self.specification, &self.layouts)
     }
 
     /// Reads the bytes of a clock row.

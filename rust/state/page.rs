@@ -179,11 +179,14 @@ impl Label {
         Self::new(envelope::metadata(WHAT, bytes)?)
     }
 
+    /// An entry of the metadata, if it is there.
+    pub(super) fn entry(&self, name: &str) -> Option<&str> {
+        self.metadata.get(name).map(String::as_str)
+    }
+
     /// An entry of the metadata.
     pub(crate) fn text(&self, name: &str) -> Result<&str> {
-        self.metadata
-            .get(name)
-            .map(String::as_str)
+        self.entry(name)
             .ok_or_else(|| broken(format!("{name} is missing")))
     }
 

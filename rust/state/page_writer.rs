@@ -43,10 +43,14 @@ pub(crate) fn window_columns(
 pub(crate) fn write_head(
     columns: PageColumns,
     fingerprint: &str,
-    texts: [(&str, String); 2],
+    texts: Vec<(&str, String)>,
 ) -> Result<Vec<u8>> {
     let mut metadata = named(PageKind::Head, fingerprint);
-    metadata.extend(texts.map(|(name, text)| (name.to_owned(), text)));
+    metadata.extend(
+        texts
+            .into_iter()
+            .map(|(name, text)| (name.to_owned(), text)),
+    );
     envelope::seal(&batch(columns)?, metadata, COMPRESSION)
 }
 

@@ -99,6 +99,11 @@ def _differences(saved: Query, own: Query) -> Iterator[str]:
     yield from _changed("stream_time", of("sources"), lambda column: "'slowest'" if column else "'source'")
     yield from _changed("the type of the time column", of("time_type"))
     yield from _of_types(*of("types", lambda types: types or {}))
+    same = {name: kind for name, kind in own.get("types", {}).items() if saved.get("types", {}).get(name) == kind}
+    decimals = {name: kind for name, kind in same.items() if str(kind).startswith("decimal")}  # those of 128 bits
+    yield from _of_types(
+        *of("layouts", lambda kinds: decimals | {name: kinds[name] for name in kinds or {} if name in same})
+    )
     yield from _changed("value", of("kafka"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from windrow._folds.python_shape import plain
 from windrow._local.columns import Columns
 from windrow._local.results import decoded_values, of_type, table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
+from windrow._plan.earlier_types import query_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME, bounds_of
 from windrow._plan.plan import Plan
@@ -62,8 +62,7 @@ def with_bounds(closed: pa.Table) -> pa.Table:
 def specification_of(table: Columns) -> Mapping[str, Any] | None:
     """The query that left the windows of a table open; None if it cannot be read before the run."""
     clock = clock_of(table)
-    found: Mapping[str, Any] | None = None if clock is None else json.loads(json.loads(clock)["specification"])
-    return found
+    return None if clock is None else query_of(clock)
 
 
 def clock_of(table: Columns) -> str | None:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpression, Reference, stands_for
+from windrow._arguments.nested import inner_fields
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
@@ -225,15 +226,23 @@ class HeldColumns(TableColumns):
 
 def arrow_words(kind: Any) -> str:
     """A type as a user of pyarrow writes it."""
+    if isinstance(kind, pa.StructType):
+        return f"pyarrow.struct([{', '.join(f'({field.name!r}, {arrow_words(field.type)})' for field in kind)}])"
+    if fields := inner_fields(kind):
+        name = "map_" if isinstance(kind, pa.MapType) else "list_"
+        size = [str(kind.list_size)] if isinstance(kind, pa.FixedSizeListType) else []
+        return f"pyarrow.{name}({', '.join([*(arrow_words(field.type) for field in fields), *size])})"
     if pa.types.is_timestamp(kind):
         zone = "" if kind.tz is None else f', "{kind.tz}"'
         return f'pyarrow.timestamp("{kind.unit}"{zone})'
     if pa.types.is_decimal(kind):
-        return f"pyarrow.decimal128({kind.precision}, {kind.scale})"
-    if pa.types.is_duration(kind):
-        return f'pyarrow.duration("{kind.unit}")'
-    names = {"double": "float64", "float": "float32", "halffloat": "float16", "bool": "bool_"}
-    names |= {"date32[day]": "date32", "date64[ms]": "date64"}
+        return f"pyarrow.decimal{kind.bit_width}({kind.precision}, {kind.scale})"
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        return f'pyarrow.{str(kind).partition("[")[0]}("{kind.unit}")'
+    if pa.types.is_fixed_size_binary(kind):
+        return f"pyarrow.binary({kind.byte_width})"
+    names = {"double": "float64", "float": "float32", "halffloat": "float16", "bool": "bool_", "date32[day]": "date32"}
+    names["date64[ms]"] = "date64"
     return f"pyarrow.{names.get(str(kind), str(kind))}()"
 
 

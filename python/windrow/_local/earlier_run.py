@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._executor.batches import stream_reader
+from windrow._folds.python_shape import has_type
 from windrow._local.advance import clock_of
 from windrow._local.columns import Columns
-from windrow._plan.earlier_types import is_wider, refused, retyped, types_of
+from windrow._plan.earlier_types import filled, is_wider, refused, retyped, types_of
 from windrow._plan.plan import Plan
 
 _EXACT = 2**53
@@ -33,6 +34,9 @@ def with_earlier_types(plan: Plan, earlier: Mapping[str, Any], source: Columns, 
         own = plan.schema.field(column).type
         if is_wider(was, own):
             return was
+        if pa.types.is_nested(own):
+            kind: pa.DataType | None = filled(own, was)
+            return kind
         if not table.has_floats_for_nulls:
             return None
         if pa.types.is_float64(own) and pa.types.is_integer(was):
@@ -66,7 +70,9 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
 
     def cast(column: str, kind: pa.DataType) -> str | None:
         is_own = column in table.names and _casts(_values(source, column), kind)
-        return table.cast(column, kind) if is_own else None
+        # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
+        has_times = pa.types.is_nested(kind) and has_type(kind, pa.types.is_temporal)
+        return table.cast(column, kind) if is_own and not (has_times and table.has_floats_for_nulls) else None
 
     return error if clock is None else refused(error, clock, plan.schema, plan.time, cast)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow._arguments.nested import nulls
 from windrow._executor.batches import stream_reader
 from windrow._executor.empty_arrays import column_of, decoded
-from windrow._plan.earlier_types import plain, retyped, time_type, types_of
+from windrow._plan.earlier_types import filled, plain, retyped, time_type, types_of
 from windrow._plan.plan import Plan
 from windrow._windows.session import DynamicGap, SessionWindows
 
@@ -70,12 +70,12 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
         check: raises `TypeError` for a plan whose columns have types that its aggregates refuse.
         nothing: the columns without values.
     """
-    kinds = {name: kind for name, kind in types_of(earlier).items() if name in nothing}
+    fields = {field.name: field.type for field in plan.schema}
+    kinds = {name: filled(fields[name], kind) or kind for name, kind in types_of(earlier).items() if name in nothing}
     if plan.time in nothing:
         kinds[plan.time] = time_type(earlier)
     if plan.end is not None:  # it has the type of times
         kinds[plan.end] = kinds.get(plan.time, plan.schema.field(plan.time).type)
-    fields = {field.name: field.type for field in plan.schema}
     other = retyped(plan, {name: kind for name, kind in kinds.items() if plain(fields[name]) != plain(kind)})
     return other if passes(other, check) else plan
 
@@ -99,9 +99,9 @@ def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch in the columns of a plan, where encoded keys, columns without values and those of a job differ."""
 
     def typed(name: str, column: Any, kind: Any) -> Any:
-        if kind in (column.type, decoded(column.type)):
-            return column_of(name, column, kind)
-        return nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
+        is_other = kind not in (column.type, decoded(column.type))
+        is_nothing = is_other and column.null_count == len(column)
+        return nulls(len(column), kind) if is_nothing else column_of(name, column, kind)
 
     columns = [typed(field.name, column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

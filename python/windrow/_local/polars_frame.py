@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -94,7 +95,7 @@ class PolarsColumns(Columns):
         zone = ""
         if self.has_other_clock(column, kind):
             zone = f".dt.replace_time_zone({getattr(kind, 'tz', None)!r})"
-        return f"{written}{zone}.cast(pl.{named.dtypes[0]!r}){stands_for(written)}"
+        return f"{written}{zone}.cast({_words(named.dtypes[0])}){stands_for(written)}"
 
     @property
     def names(self) -> Sequence[str]:
@@ -168,6 +169,15 @@ class PolarsColumns(Columns):
         collected = pl.DataFrame(columns)
         collected.columns = [names[place] for place in positions]  # it renames ""
         return collected
+
+
+def _words(kind: Any) -> str:
+    """A type as a user of Polars writes it."""
+    return re.sub(
+        r"'(?:[^'\\]|\\.)*'|\b[A-Z]\w*",
+        lambda found: found[0] if found[0][0] == "'" or found[0] == "None" else f"pl.{found[0]}",
+        repr(kind),
+    )
 
 
 def _check_types(kinds: Iterable[Any]) -> None:

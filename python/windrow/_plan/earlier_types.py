@@ -7,16 +7,16 @@ same rule (`rust/plan/wider_types.rs`): then states, keys and shards stay what t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import inner_fields, with_inner
 from windrow._plan.plan import Plan
+from windrow._plan.type_names import named
 
-_WITH_ARGUMENTS = re.compile(r"(timestamp|duration|decimal)\((-?\w+)(?:,(-?\w+))?\)")
 _RANGES = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)} | {
     f"uint{bits}": (0, 2**bits) for bits in (8, 16, 32)
 }
@@ -24,9 +24,16 @@ _RANGES = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 1
 _DIGITS = 38
 
 
+def query_of(clock: str) -> dict[str, Any]:
+    """The query of a table of open windows, by its clock row: the specification, and the layouts of nested columns."""
+    row = json.loads(clock)
+    return {**json.loads(row["specification"]), "layouts": row.get("layouts", {})}
+
+
 def types_of(earlier: Mapping[str, Any]) -> dict[str, pa.DataType]:
-    """The types of the columns of a query, by its specification; without nested ones."""
-    named_types = {name: named(text) for name, text in earlier.get("types", {}).items()}
+    """The types of the columns of a query, as far as their names say them."""
+    names = {**earlier.get("types", {}), **earlier["layouts"]}
+    named_types = {name: named(text) for name, text in names.items()}
     return {name: kind for name, kind in named_types.items() if kind is not None}
 
 
@@ -36,26 +43,10 @@ def time_type(earlier: Mapping[str, Any]) -> pa.DataType:
     return pa.timestamp(unit, earlier["time_zone"])
 
 
-def named(text: object) -> pa.DataType | None:
-    """The type that the core names; None if it is nested."""
-    found = _WITH_ARGUMENTS.fullmatch(str(text))
-    try:
-        if found is None:
-            alias: Any = text
-            return pa.type_for_alias(alias) if isinstance(text, str) else None
-        groups: Any = found.groups()
-        kind, first, second = groups
-        if kind == "decimal":
-            return pa.decimal128(int(first), int(second))
-        return pa.duration(first) if kind == "duration" else pa.timestamp(first, None if second == "none" else second)
-    except ValueError:
-        return None
-
-
 def plain(kind: Any) -> Any:
     """One type for those that the core gives one name."""
-    if kind is not None and pa.types.is_dictionary(kind):
-        kind = kind.value_type
+    while isinstance(kind, (pa.DictionaryType, pa.RunEndEncodedType, pa.BaseExtensionType)):
+        kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind.value_type
     if isinstance(kind, pa.TimestampType) and kind.tz is not None:
         return pa.timestamp(kind.unit, "UTC")
     for name in ("string", "binary"):
@@ -79,6 +70,32 @@ def is_wider(kind: Any, than: Any) -> bool:
     return wide is not None and narrow is not None and wide != narrow and wide[0] <= narrow[0] and narrow[1] <= wide[1]
 
 
+def filled(kind: Any, earlier: Any) -> Any:
+    """A type with the earlier one's types in place of its nulls, and its order of fields; None if it differs elsewhere.
+
+    >>> filled(pa.list_(pa.null()), pa.list_(pa.int64()))
+    ListType(list<item: int64>)
+    """
+    if pa.types.is_null(kind):
+        return earlier
+    fields, others = inner_fields(kind), inner_fields(earlier)
+    if not fields:
+        return kind if plain(kind) == plain(earlier) else None
+    is_alike = all(is_of(kind) == is_of(earlier) for is_of in (pa.types.is_struct, pa.types.is_map))
+    if not is_alike or len(fields) != len(others):
+        return None
+    if not pa.types.is_struct(kind):
+        types = [filled(field.type, other.type) for field, other in zip(fields, others, strict=True)]
+        rest = iter(types)
+        return None if None in types else with_inner(kind, lambda field: field.with_type(next(rest)))
+    own = {field.name: field for field in fields}
+    if sorted(own) != sorted(field.name for field in others):
+        return None
+    types = [filled(own[field.name].type, field.type) for field in others]
+    made = zip(others, types, strict=True)
+    return None if None in types else pa.struct([own[field.name].with_type(of_field) for field, of_field in made])
+
+
 def retyped(plan: Plan, kinds: Mapping[str, pa.DataType | None]) -> Plan:
     """The plan with these types of columns, except None."""
     fields = ((field, kinds.get(field.name)) for field in plan.schema)
@@ -97,24 +114,32 @@ def refused(
         time: the column of times.
         cast: how to give a column another type, in the words of the library; None if nothing does.
     """
-    earlier = json.loads(json.loads(clock)["specification"])
+    earlier = query_of(clock)
     kinds = types_of(earlier)
-    said = {f'column "{name}" was ': name for name in earlier.get("types", {}) if name in schema.names}
-    name = next((name for words, name in said.items() if words in str(error)), None)
+    typed = [name for name in earlier.get("types", {}) if name in schema.names]
+    said = [(f'column "{name}{end}', name) for end in ('" was ', ".") for name in typed]  # the second of a field
+    name = next((name for words, name in said if words in str(error)), None)
     if "the type of the time column was " in str(error):
         name, kinds = time, {time: time_type(earlier)}
     if name is None or "are of another query" not in str(error):
         return error
     was = kinds.get(name)
     shown = earlier["types"][name] if was is None else was
-    made = None if was is None or pa.types.is_null(was) else cast(name, was)
-    allowed = f"a {was}" if name == time else f"{shown} or a wider type of the same kind"
+    has_nulls = was is not None and _has_nulls(was)
+    made = None if was is None or has_nulls else cast(name, was)
+    may_widen = was is not None and not inner_fields(was)
+    allowed = f"a {was}" if name == time else f"{shown} or a wider type of the same kind" if may_widen else f"{shown}"
     fixes = [allowed if made is None else f"{allowed}: {made}"]
     if made is None and name not in (time, *earlier["keys"], *(earlier["windows"].get("cut_on") or ())):
         # The states of a column without a type fit no other, but no window needs those of another name.
         others = "new names for the aggregates over it, which are then null in windows that are open now"
-        fixes = [others] if shown == "null" or was == pa.null() else [*fixes, others]
+        fixes = [others] if has_nulls else [*fixes, others]
     return ValueError(
         f"open: column {name!r} was {shown} in the run before, and is {plain(schema.field(name).type)} now; "
         f"allowed: {'; or '.join([*fixes, 'None to begin anew'])}"
     )
+
+
+def _has_nulls(kind: Any) -> bool:
+    """Whether a type, or one inside of it, has no values."""
+    return pa.types.is_null(kind) or any(_has_nulls(field.type) for field in inner_fields(kind))

@@ -27,6 +27,7 @@ fn of(saved: &Value, own: &Value) -> Result<Continuation> {
     let own = Fingerprint {
         text: own.to_string(),
         hash: String::new(),
+        layouts: Map::new(),
     };
     own.continues(&saved.to_string())
 }
@@ -230,6 +231,7 @@ fn emitting(emit: &str, every: Option<i64>) -> Fingerprint {
     Fingerprint {
         text: query.to_string(),
         hash: String::new(),
+        layouts: Map::new(),
     }
 }
 

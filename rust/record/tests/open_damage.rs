@@ -42,10 +42,7 @@ fn table(windows: &str) -> Table {
     let rows: Vec<RecordBatch> = rows.iter().flat_map(apart).collect();
     assert!(rows.len() >= 3, "{windows}");
     let operator = operator(&spec);
-    let continued = operator
-        .snapshot
-        .fingerprint
-        .continues(&clock.specification);
+    let continued = operator.snapshot.fingerprint.continues(&clock.query());
     Table {
         continued: continued.unwrap(),
         operator,

@@ -1,0 +1,238 @@
+"""Nested columns of a daily job: a day may have no element, no value of a field, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, time
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow._arguments.nested import nulls
+from windrow._local.advance import specification_of
+from windrow._local.sources import columns_of
+from windrow._plan.earlier_types import filled, types_of
+from windrow._plan.type_names import named
+
+from ..harness.tables import arrow
+
+GAP = wr.SessionWindows.with_gap("30 minutes")
+TIMES = [datetime(2026, 5, 4, 23, 50), datetime(2026, 5, 5, 0, 5)]
+ENDS = ["2026-05-05", "2026-05-06"]
+LIBRARIES: dict[str, Callable[[pa.Table], Any]] = {
+    "pyarrow": lambda table: table,
+    "polars": pl.from_arrow,
+    "pandas": lambda table: table.to_pandas(),
+    "pandas with Arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "duckdb": duckdb.from_arrow,
+}
+CALLS: Mapping[str, Any] = {"n": wr.count(), "first": wr.first("x"), "last": wr.last("x"), "all": wr.collect_list("x")}
+NULL = pa.null()
+NUMBERS, TEXTS = pa.array([[1]]), pa.map_(pa.string(), pa.string())
+FIELDS = pa.struct([("b", pa.int64()), ("a", NULL)])
+
+SPARSE: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
+    "no element": (NUMBERS, pa.array([[]], pa.list_(NULL))),
+    "no list": (NUMBERS, pa.array([None], pa.list_(NULL))),
+    "elements without a value": (NUMBERS, pa.array([[None, None]], pa.list_(NULL))),
+    "no element of lists": (pa.array([[[1], []]]), pa.array([[[], None]], pa.list_(pa.list_(NULL)))),
+    "no structs": (pa.array([[{"b": 1, "a": "x"}]]), pa.array([[]], pa.list_(NULL))),
+    "a field without a value": (pa.array([{"b": 1, "a": "x"}]), pa.array([{"b": 2, "a": None}], FIELDS)),
+    "a field of elements": (pa.array([[{"b": 1, "a": [1.5]}]]), pa.array([[{"b": 2, "a": None}]], pa.list_(FIELDS))),
+    "values of a map": (pa.array([[("k", "v")]], TEXTS), pa.array([[("k", None)]], pa.map_(pa.string(), NULL))),
+    "no entry": (pa.array([[("k", "v")]], TEXTS), pa.array([[]], pa.map_(pa.string(), NULL))),
+    "nothing for lists": (NUMBERS, pa.nulls(1)),
+    "nothing for maps": (pa.array([[("k", "v")]], TEXTS), pa.nulls(1)),
+    "nothing for times of day": (pa.array([time(9)]), pa.nulls(1)),
+    "nothing for bytes": (pa.array([b"abc"], pa.binary(3)), pa.nulls(1)),
+}
+"""A column of the first day, and one of the second, whose type says less."""
+
+
+def day(number: int, column: pa.Array[Any]) -> pa.Table:
+    times = pa.array([TIMES[number]] * len(column), pa.timestamp("us"))
+    return pa.table({"user": [1] * len(column), "ts": times, "x": column})
+
+
+def windowed(data: Any, *keys: str) -> Any:
+    return wr.group_by(data, *(keys or ("user",)), time="ts").windowed_by(GAP)
+
+
+def run_days(library: str, columns: tuple[pa.Array[Any], ...]) -> list[dict[str, Any]]:
+    """The windows that the second day closes."""
+    still_open, run = None, None
+    for number, column in enumerate(columns):
+        run = windowed(LIBRARIES[library](day(number, column))).advance(still_open, to=ENDS[number], **CALLS)
+        still_open = run.still_open
+    return arrow(run.closed).drop_columns(["window"]).to_pylist() if run is not None else []
+
+
+@pytest.mark.parametrize(("case", "library"), [(case, library) for case in SPARSE for library in LIBRARIES])
+def test_a_day_whose_type_says_less_has_the_type_of_the_day_before(case: str, library: str) -> None:
+    if "pandas" in library and case == "elements without a value":
+        return  # NaN, which pyarrow makes of them, or invalid data
+    before, after = SPARSE[case]
+    whole = pa.array(after.to_pylist(), before.type)
+    assert run_days(library, (before, after)) == run_days(library, (before, whole))
+
+
+@pytest.mark.parametrize(
+    ("case", "library"),
+    [(case, library) for case in SPARSE for library in LIBRARIES if not case.startswith("nothing")],
+)
+def test_a_type_that_said_less_goes_on_under_new_names(case: str, library: str) -> None:
+    if "pandas" in library and case in ("elements without a value", "values of a map"):
+        return  # the same; and entries of maps are pairs of one type
+    after, before = SPARSE[case]
+    first = windowed(LIBRARIES[library](day(0, before))).advance(None, to=ENDS[0], **CALLS)
+    query = windowed(LIBRARIES[library](day(1, after)))
+    says = (
+        r"^open: column 'x' was .*null.* now; allowed: new names for the aggregates over it.*; or None to begin anew$"
+    )
+    with pytest.raises(ValueError, match=says):
+        query.advance(first.still_open, to=ENDS[1], **CALLS)
+    (found,) = arrow(query.advance(first.still_open, to=ENDS[1], n=wr.count(), other=wr.last("x")).closed).to_pylist()
+    assert (found["n"], found["other"]) == (2, None)
+
+
+OTHERS: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
+    "wider elements": (pa.array([[1]], pa.list_(pa.int32())), pa.array([[2]])),
+    "floats": (pa.array([[1]]), pa.array([[2.0, None]])),
+    "a wider field": (pa.array([{"a": 1, "b": "x"}], pa.struct([("a", pa.int16()), ("b", pa.string())])), None),
+    "times": (
+        pa.array([[TIMES[0]]], pa.list_(pa.timestamp("ms"))),
+        pa.array([[TIMES[0]]], pa.list_(pa.timestamp("us"))),
+    ),
+    "digits": (pa.array([[Decimal("1.5")]]), pa.array([[Decimal("1.50")]])),
+}
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "duckdb"])
+@pytest.mark.parametrize("case", OTHERS)
+def test_another_nested_type_is_refused_with_a_cast_that_works(case: str, library: str) -> None:
+    before, after = OTHERS[case]
+    after = pa.array([{"a": 2, "b": "y"}]) if after is None else after
+    first = windowed(LIBRARIES[library](day(0, before))).advance(None, to=ENDS[0], **CALLS)
+    data = LIBRARIES[library](day(1, after))
+    try:
+        windowed(data).advance(first.still_open, to=ENDS[1], **CALLS)
+    except ValueError as error:
+        says = str(error)
+    else:
+        assert library in ("pandas", "duckdb")  # they have one type of both
+        return
+    assert "or a wider type" not in says
+    if (library, case) == ("pandas", "times"):
+        assert "now; allowed: list<item: timestamp[ms]>; or new names for the aggregates" in says
+        return  # pyarrow would take the numbers of these times without their unit
+    cast = says.partition(" now; allowed: ")[2].partition(">: ")[2].removesuffix("; or None to begin anew")
+    if library == "duckdb":
+        made = data.project(f'"user", ts, {cast} AS x')
+    elif library == "polars":
+        made = data.with_columns(eval(cast, {"pl": pl}))
+    elif library == "pandas":
+        made = data.assign(x=eval(cast, {"frame": data, "pandas": pd, "pyarrow": pa}))
+    else:
+        made = data.set_column(2, "x", eval(cast, {"table": data, "pyarrow": pa}))
+    (found,) = arrow(windowed(made).advance(first.still_open, to=ENDS[1], **CALLS).closed).to_pylist()
+    assert found["n"] == 2
+    assert [found["first"], found["last"]] == [
+        *before.to_pylist(),
+        *pa.array(after.to_pylist(), before.type).to_pylist(),
+    ]
+
+
+COMPARED: Mapping[str, Any] = {
+    "n": wr.count_distinct("x"),
+    "set": wr.collect_set("x"),
+    "last": wr.last("x"),
+    "about": wr.approx_count_distinct("x"),
+    "least": wr.min_by("ts", "x"),
+    "most": wr.max_by("ts", "x"),
+    "max": wr.max("x"),
+}
+
+
+@pytest.mark.parametrize("within", [None, pa.list_, lambda kind: pa.struct([("in", kind)])])
+def test_fields_in_another_order_are_the_same_values(within: Any) -> None:
+    """JSON has its names in any order, so pandas and pyarrow have, too."""
+    kinds: list[Any] = [pa.struct([(name, pa.int64()) for name in names]) for names in ("ab", "ba")]
+    value: Any = {"a": 1, "b": 2}
+    if within is not None:
+        kinds = [within(kind) for kind in kinds]
+        value = [value] if within is pa.list_ else {"in": value}
+    for key in ("user", "x"):
+        calls = COMPARED if key == "user" else {"n": wr.count()}
+        found = []
+        for one, other in ((kinds[0], kinds[0]), (kinds[0], kinds[1]), (kinds[1], kinds[0])):
+            run = windowed(day(0, pa.array([value], one)), key).advance(None, to=ENDS[0], **calls)
+            run = windowed(day(1, pa.array([value], other)), key).advance(run.still_open, to=ENDS[1], **calls)
+            found.append(run.closed.to_pylist())
+        assert found[1:] == found[:1] * 2
+        assert key == "x" or (found[0][0]["n"], found[0][0]["set"]) == (1, [value])
+
+
+LAYOUTS: dict[str, tuple[pa.DataType, pa.DataType, Any]] = {
+    "a list and an array": (pa.list_(pa.int64()), pa.list_(pa.int64(), 2), [1, 2]),
+    "arrays of two lengths": (pa.list_(pa.int64(), 1), pa.list_(pa.int64(), 2), None),
+    "a list in a struct": (
+        pa.struct([("a", pa.list_(pa.int64()))]),
+        pa.struct([("a", pa.list_(pa.int64(), 2))]),
+        {"a": [1, 2]},
+    ),
+    "decimals": (pa.decimal128(9, 2), pa.decimal256(9, 2), Decimal("1.50")),
+    "decimals in a list": (pa.list_(pa.decimal32(9, 2)), pa.list_(pa.decimal128(9, 2)), [Decimal("1.50")]),
+}
+
+
+@pytest.mark.parametrize("case", LAYOUTS)
+def test_values_of_another_layout_are_refused(case: str) -> None:
+    """Their states have other bytes."""
+    *kinds, value = LAYOUTS[case]
+    for one, other in (kinds, kinds[::-1]):
+        for call in (wr.count_distinct("x"), wr.last("x"), wr.max_by("user", "x")):
+            before, after = (pa.array([value], kind) for kind in (one, other))
+            first = windowed(day(0, before)).advance(None, to=ENDS[0], c=call)
+            with pytest.raises(
+                ValueError, match="^open: column 'x' was .* in the run before, and is .* now; allowed: "
+            ):
+                windowed(day(1, after)).advance(first.still_open, to=ENDS[1], c=call)
+
+
+def test_the_names_of_the_core_are_types() -> None:
+    kinds: list[Any] = [
+        pa.list_(pa.struct([("b", pa.decimal256(9, 2)), ("a", pa.map_(pa.string(), pa.list_(NULL)))])),
+        *(pa.time32("ms"), pa.time64("ns"), pa.binary(16), pa.decimal128(3, -1), pa.duration("s"), pa.date64()),
+        *(pa.timestamp("us", "UTC"), pa.timestamp("ns"), pa.bool_(), pa.float16(), pa.list_(pa.list_(pa.int8()))),
+        *(
+            pa.list_(pa.list_(pa.int8(), 3), 2),
+            pa.struct([("b", pa.uint8()), ("a", pa.decimal32(4, 1))]),
+        ),
+    ]
+    for kind in kinds:
+        still_open = windowed(day(0, nulls(1, kind))).advance(None, to=ENDS[0], n=wr.count("x")).still_open
+        assert types_of(specification_of(columns_of(still_open)) or {})["x"] == kind
+    for text in ("list(int64", "struct(a)", "list(Utf8View)", "Interval(MonthDayNano)", "", "struct(a:int64,)", {}):
+        assert named(text) is None, text
+
+
+def test_only_nulls_are_filled() -> None:
+    struct = pa.struct([("a", pa.int64()), ("b", NULL)])
+    other = pa.struct([("b", pa.string()), ("a", pa.int64())])
+    assert filled(struct, other) == other
+    assert filled(pa.list_(NULL, 2), pa.list_(pa.int8())) == pa.list_(pa.int8(), 2)
+    for kind, earlier in (
+        (pa.list_(pa.int64()), pa.list_(pa.int32())),
+        (pa.list_(NULL), pa.map_(pa.string(), pa.int8())),
+        (pa.list_(NULL), struct),
+        (struct, pa.struct([("a", pa.int64())])),
+        (struct, pa.struct([("a", pa.int64()), ("c", pa.int64())])),
+        (struct, pa.int64()),
+    ):
+        assert filled(kind, earlier) is None, (kind, earlier)
