@@ -24,6 +24,9 @@ IN_ORDER_WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, {"order": "offset"}
 WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, inputs=INPUTS)
 OF_THREE = Query(sessions(5, grace=0), {"n": wr.count()}, inputs=("one", "two", "three"))
 SLOWEST = replace(SOURCES, group={"source": "source", "stream_time": "slowest"})
+EACH_TIED = Query(
+    sessions(5, grace=100), COUNTS, {"order": "offset", "tie": "tie"}, {"every_record": True}, inputs=INPUTS
+)
 SPENT = Query(sessions(5), {**COUNTS, "spent": wr.sum("orders.v")}, inputs=INPUTS)
 
 JUDGED_TOGETHER = reasons(("driver", "restarts"), "a driver judges a record by the records before it, also in a batch")
@@ -197,6 +200,14 @@ CASES = [
         clicks:zoe 100 offset=2, clicks:ann 95 offset=5, orders:yan 100 offset=5    → zoe 10..10 n=1
         clicks:tick 101 offset=6, orders:tick 101 offset=6                          → ann 90..95 n=2
         counters late=0
+        """,
+    ),
+    case(
+        "5.2",
+        "of equal orders the first input comes first, whatever the ties",
+        EACH_TIED,
+        """
+        clicks:a 9 offset=1 tie=2, orders:a 5 offset=1 tie=1     → upsert a 9..9 n=1, delete a 9..9, upsert a 5..9 n=2
         """,
     ),
     case(

@@ -157,9 +157,12 @@ class Spec:
         return replace(self, over=True)
 
     def ordered_by(self, column: str) -> Self:
-        """For rows that travel in the order of a column. If that is not their time, it stands for their ends, too."""
+        """For rows that travel in the order of a column. If that is not their time, it stands for their ends, too.
+
+        Then ties do not order them: equal orders stay as they are (rules 5.2).
+        """
         rows = replace(self.of_shard, time=column)
-        return rows if column == self.time or self.end is None else replace(rows, end=column)
+        return rows if column == self.time else replace(rows, end=self.end and column, tie=None)
 
     def with_only(self, aggregate: Mapping[str, Any]) -> Self:
         """For a question that one aggregate answers, or whose answer no aggregate changes."""

@@ -72,7 +72,7 @@ def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control)
 
 
 def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
-    """Adds the columns that decide whether a row moves time. Counts and drops records without a time or a valid end.
+    """Adds the columns that decide whether a row moves time. Counts and drops records without a time, tie or valid end.
 
     The packer of these rows goes by order and not by time, so it cannot find such records itself.
     """
@@ -81,8 +81,10 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     time, moves = rows[query.spec.time].cast(pa.int64()), returned_records.has_window(query, rows)
     for name, column in ((_TICK, is_tick), (_MOVES, moves), (_TIME, time), (_INPUT, number)):
         rows = rows.append_column(name, column)
-    timeless = pc.and_(pc.and_(returned_records.has_key(query, rows), pc.is_null(rows[_TIME])), pc.invert(is_tick))
-    rows = _without(rows, timeless, "null_times", control)
+    for column, counter in ((_TIME, "null_times"), (query.spec.tie, "null_ties")):
+        if column is not None:
+            lacks = pc.and_(returned_records.has_key(query, rows), pc.is_null(rows[column]))
+            rows = _without(rows, pc.and_(lacks, pc.invert(rows[_TICK])), counter, control)
     if query.spec.end is None or query.spec.invalid_end == "error":  # then the operator raises the error
         return rows
     has_bad_end = pc.and_(returned_records.has_all_but_end(query, rows), pc.invert(rows[_MOVES]))
