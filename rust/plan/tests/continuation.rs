@@ -260,3 +260,37 @@ fn updates_keep_a_pace() {
     assert_eq!(hash(paced(7)), hash(paced(8)));
     assert_ne!(hash(paced(7)), hash(none()));
 }
+
+#[test]
+fn a_column_keeps_its_layout_and_earlier_builds_say_none() {
+    let list = || json!({"x": "list(int64)"});
+    let wide = || json!({"x": "decimal256(9,2)"});
+    let query = |layouts: Value| with(sessions(9, &[("a", "last", "x")]), "layouts", layouts);
+    for (saved, own, is_known) in [
+        (list(), list(), true),
+        (json!({}), list(), true),
+        (list(), json!({"x": "array(int64,2)"}), false),
+        (list(), json!({}), false),
+        (wide(), wide(), true),
+        (json!({}), wide(), false),
+        (wide(), json!({}), false),
+        (json!({}), json!({"x": "decimal256(39,2)"}), true),
+    ] {
+        let found = of(&query(saved.clone()), &query(own.clone()));
+        assert_eq!(found.is_ok(), is_known, "{saved} {own}");
+    }
+}
+
+#[test]
+fn the_layouts_of_a_state_are_beside_its_specification() {
+    let query = |x: &str| Fingerprint {
+        text: sessions(9, &[("a", "last", "x")]).to_string(),
+        hash: String::new(),
+        layouts: Map::from_iter([("x".to_owned(), json!(x))]),
+    };
+    let opened = query("list(int64)").of_open_windows();
+    assert!(!opened.text.contains("list"));
+    assert_eq!(opened.layouts, query("list(int64)").layouts);
+    assert!(query("list(int64)").has_other_layouts(&query("map(int64)").layouts));
+    assert!(!query("list(int64)").has_other_layouts(&Map::new()));
+}

@@ -19,6 +19,7 @@ from windrow._local.advance import specification_of
 from windrow._local.sources import columns_of
 from windrow._plan.earlier_types import filled, types_of
 from windrow._plan.type_names import named
+from windrow.testing import StreamDriver
 
 from ..harness.tables import arrow
 
@@ -236,3 +237,22 @@ def test_only_nulls_are_filled() -> None:
         (struct, pa.int64()),
     ):
         assert filled(kind, earlier) is None, (kind, earlier)
+
+
+def test_a_stream_keeps_the_layouts_of_its_columns() -> None:
+    def query(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("30 minutes", grace="1 hour")
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count_distinct("x"))
+
+    def driver(*names: str) -> StreamDriver:
+        schema = pa.schema(
+            {"user": pa.int64(), "ts": pa.timestamp("us"), "x": pa.struct([(n, pa.int64()) for n in names])}
+        )
+        return StreamDriver(query, schema)
+
+    first = driver("a", "b")
+    first.pipe(user=1, ts=TIMES[0], x={"a": 1, "b": 2})
+    assert driver("a", "b").restore(first.snapshot()).counters["windows_open"] == 1
+    with pytest.raises(ValueError, match="^state: it belongs to another query") as refused:
+        driver("b", "a").restore(first.snapshot())
+    assert 'column "x" was struct(a:int64,b:int64), is struct(b:int64,a:int64)' in str(refused.value)
