@@ -42,6 +42,16 @@ def with_inner(kind: Any, change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> A
     return getattr(pa, _MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
 
 
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """The type with nulls allowed in its lists, structs and maps, as in Spark's frames from files.
+
+    >>> nullable(pa.struct([pa.field("a", pa.int8(), nullable=False)])).field(0).nullable
+    True
+    """
+    made: pa.DataType = with_inner(kind, lambda field: field.with_type(nullable(field.type)).with_nullable(True))
+    return made
+
+
 def nulls(count: int, kind: Any) -> pa.Array[Any]:
     """So many nulls of any type.
 

@@ -32,6 +32,7 @@ from windrow._executor.run_blocks import (
     packed_rows,
     shards_of,
 )
+from windrow._executor.spark_casts import spark_cast
 from windrow._native import Operator, Query, join_clocks, read_clock
 from windrow._plan.earlier_types import refused
 from windrow._plan.spec import Spec
@@ -62,22 +63,9 @@ def advance(
             clock = yield from _sent(rows, shard)
         except ValueError as error:
             before = read_clock(opened.clocks[0][0]) if len(opened.clocks) == 1 else None
-            raise error if before is None else refused(error, before, columns, plan.time, _cast) from error
+            raise error if before is None else refused(error, before, columns, plan.time, spark_cast) from error
         counted |= operator_counters(operator)
         yield packed_rows([(CLOCK, 0, clock), (COUNTERS, shard, json.dumps(counted).encode())])
-
-
-_NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"} | {
-    "date32[day]": "date",
-    "timestamp[us]": "timestamp_ntz",
-    "timestamp[us, tz=UTC]": "timestamp",
-}
-"""Spark's names of types that Arrow calls otherwise."""
-
-
-def _cast(column: str, kind: pa.DataType) -> str:
-    name = f"decimal({kind.precision},{kind.scale})" if isinstance(kind, pa.Decimal128Type) else str(kind)
-    return f'F.col({column!r}).cast("{_NAMES.get(name, name)}")'
 
 
 def _sent(rows: Rows, shard: int) -> Rows:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
-from windrow._arguments.nested import with_inner
+from windrow._arguments.nested import nullable
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
 
@@ -83,7 +83,7 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
             if column in united and not pa.types.is_null(united[column].type):
                 check_type(f"with_columns: {name}", field, first_of[column], united[column])
                 if field.type != united[column].type:
-                    united[column] = united[column].with_type(_nullable(united[column].type))
+                    united[column] = united[column].with_type(nullable(united[column].type))
             else:
                 united[column], first_of[column] = field.with_nullable(True), name
     return united
@@ -113,12 +113,4 @@ def _whatever_layout(kind: pa.DataType) -> pa.DataType:
     for plain in (pa.string(), pa.binary()):
         if str(kind) in (f"{plain}", f"large_{plain}", f"{plain}_view"):
             return plain
-    return _nullable(kind)
-
-
-def _nullable(kind: pa.DataType) -> pa.DataType:
-    """The type with nulls allowed in its lists, structs and maps, as in Spark's frames from files."""
-    if not isinstance(kind, pa.StructType | pa.ListType | pa.MapType):
-        return kind
-    nullable: pa.DataType = with_inner(kind, lambda each: each.with_type(_nullable(each.type)).with_nullable(True))
-    return nullable
+    return nullable(kind)

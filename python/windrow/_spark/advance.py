@@ -33,12 +33,14 @@ from pyspark.sql.types import (
 
 from windrow._aggregates.call import OF_COLUMN
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, listed
+from windrow._arguments.nested import nullable
 from windrow._executor.advance import advance, rows_of_run
 from windrow._executor.open_windows import END, START, shown_aggregates
 from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.run import run_schema
 from windrow._executor.run_blocks import heads, pack_open, packed_schema
 from windrow._executor.shipping import shipped
+from windrow._executor.spark_casts import spark_cast
 from windrow._native import Operator
 from windrow._plan.earlier_types import is_wider
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -210,8 +212,8 @@ def _has_type(field: StructField, wanted: pa.Field[Any]) -> bool:
 
 def _check_type(field: StructField, wanted: pa.Field[Any]) -> None:
     kind = arrow_field("open", field, compared=True).type
-    if kind != wanted.type and not is_wider(wanted.type, kind):
-        fix = f'F.col({field.name!r}).cast("{field.dataType.simpleString()}") in its data'
+    if nullable(kind) != nullable(wanted.type) and not is_wider(wanted.type, kind):
+        fix = f"{spark_cast(field.name, kind)} in its data"
         allowed = f"{wanted.type}, as the key of the query, or a narrower type of the same kind, such as after {fix}"
         raise bad_value("open", f"the column {field.name!r} of type {kind}", allowed)
 

@@ -1,0 +1,40 @@
+"""How Spark gives a column the type that it had on another day of a job, in the words of its users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.nested import inner_fields
+
+_NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"} | {
+    "date32[day]": "date",
+    "timestamp[us]": "timestamp_ntz",
+    "timestamp[us, tz=UTC]": "timestamp",
+}
+"""Spark's names of types that Arrow calls otherwise."""
+
+
+def spark_cast(column: str, kind: Any) -> str:
+    """An expression of Spark for a column in another type.
+
+    Spark casts structs by the places of their fields, so this takes fields by their names.
+
+    >>> print(spark_cast("x", pa.list_(pa.struct({"b": pa.int8()}))))
+    F.transform(F.col('x'), lambda x: F.when(x.isNotNull(), F.struct(x['b'].cast("tinyint").alias('b'))))
+    """
+    return _cast(f"F.col({column!r})", kind)
+
+
+def _cast(values: str, kind: Any) -> str:
+    fields = inner_fields(kind)
+    if isinstance(kind, pa.StructType):
+        casts = (f"{_cast(f'{values}[{field.name!r}]', field.type)}.alias({field.name!r})" for field in fields)
+        return f"F.when({values}.isNotNull(), F.struct({', '.join(casts)}))"
+    if isinstance(kind, pa.MapType):
+        return f"F.transform_values({values}, lambda _, x: {_cast('x', kind.item_type)})"
+    if fields:
+        return f"F.transform({values}, lambda x: {_cast('x', kind.value_type)})"
+    name = f"decimal({kind.precision},{kind.scale})" if isinstance(kind, pa.Decimal128Type) else str(kind)
+    return f'{values}.cast("{_NAMES.get(name, name)}")'
