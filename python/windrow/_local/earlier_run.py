@@ -13,7 +13,7 @@ from windrow._executor.batches import stream_reader
 from windrow._folds.python_shape import has_type
 from windrow._local.advance import clock_of
 from windrow._local.columns import Columns
-from windrow._plan.earlier_types import filled, is_wider, refused, retyped, types_of
+from windrow._plan.earlier_types import arranged, filled, is_wider, refused, retyped, types_of
 from windrow._plan.plan import Plan
 
 _EXACT = 2**53
@@ -69,7 +69,9 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
     clock = None if before is None else clock_of(before)
 
     def cast(column: str, kind: pa.DataType) -> str | None:
-        is_own = column in table.names and _casts(_values(source, column), kind)
+        values = _values(source, column)
+        kind = arranged(kind, values.type)  # Polars casts no struct to one whose fields have another order
+        is_own = column in table.names and _casts(values, kind)
         # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
         has_times = pa.types.is_nested(kind) and has_type(kind, pa.types.is_temporal)
         return table.cast(column, kind) if is_own and not (has_times and table.has_floats_for_nulls) else None

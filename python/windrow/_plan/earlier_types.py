@@ -96,6 +96,21 @@ def filled(kind: Any, earlier: Any) -> Any:
     return None if None in types else pa.struct([own[field.name].with_type(of_field) for field, of_field in made])
 
 
+def arranged(kind: Any, own: Any) -> Any:
+    """A type with the fields of its structs in the order of `own`, where both have the same names.
+
+    >>> arranged(pa.struct({"a": pa.int64(), "b": pa.int64()}), pa.struct({"b": pa.int8(), "a": pa.int8()}))
+    StructType(struct<b: int64, a: int64>)
+    """
+    fields = inner_fields(own)
+    if not isinstance(kind, pa.StructType):
+        rest = iter(fields)
+        return with_inner(kind, lambda field: field.with_type(arranged(field.type, next(rest, field).type)))
+    types = {field.name: field.type for field in fields}
+    made = {field.name: field.with_type(arranged(field.type, types.get(field.name, field.type))) for field in kind}
+    return pa.struct([made[name] for name in (types if types.keys() == made.keys() else made)])
+
+
 def retyped(plan: Plan, kinds: Mapping[str, pa.DataType | None]) -> Plan:
     """The plan with these types of columns, except None."""
     fields = ((field, kinds.get(field.name)) for field in plan.schema)

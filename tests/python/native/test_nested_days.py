@@ -106,6 +106,14 @@ OTHERS: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
     "wider elements": (pa.array([[1]], pa.list_(pa.int32())), pa.array([[2]])),
     "floats": (pa.array([[1]]), pa.array([[2.0, None]])),
     "a wider field": (pa.array([{"a": 1, "b": "x"}], pa.struct([("a", pa.int16()), ("b", pa.string())])), None),
+    "a wider field in another order": (
+        pa.array([{"a": 1, "b": "x"}], pa.struct([("a", pa.int16()), ("b", pa.string())])),
+        pa.array([{"b": "y", "a": 2}]),
+    ),
+    "a wider field in a list": (
+        pa.array([[{"a": 1, "b": "x"}]], pa.list_(pa.struct([("a", pa.int16()), ("b", pa.string())]))),
+        pa.array([[{"b": "y", "a": 2}]]),
+    ),
     "times": (
         pa.array([[TIMES[0]]], pa.list_(pa.timestamp("ms"))),
         pa.array([[TIMES[0]]], pa.list_(pa.timestamp("us"))),
