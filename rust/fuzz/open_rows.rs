@@ -11,9 +11,9 @@ use super::queries::{Saved, all, of_bytes, records};
 use crate::core::error::Error;
 use crate::core::time::Time;
 use crate::keys::sort_key::sort_keys;
+use crate::record::open::clock::{OpenClock, OpenTally};
+use crate::record::open::row::{OpenRow, OpenState, RowKind, seal};
 use crate::record::operator::Operator;
-use crate::state::open_clock::{OpenClock, OpenTally};
-use crate::state::open_state::{OpenRow, OpenState, RowKind, seal};
 
 /// The rows of a table: key columns, the bounds of windows as integers, `state`.
 pub(crate) fn plain(rows: &RecordBatch) -> RecordBatch {

@@ -13,9 +13,9 @@ use crate::batch::packer::Packer;
 use crate::core::aggregate::functions::count::COUNT;
 use crate::plan::query::Query;
 use crate::plan::spec::{AggregateSpec, RECORDS, Spec};
+use crate::record::open::clock::OpenClock;
 use crate::record::operator::Operator;
 use crate::shard::shard_sessions::ShardSessions;
-use crate::state::open_clock::OpenClock;
 use crate::state::page::{Label, PageName};
 
 /// The aggregates of the pages in `tests/vectors`.

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
 
 use crate::core::error::Error;
-use crate::state::open_clock::{OpenClock, OpenTally};
+use crate::record::open::clock::{OpenClock, OpenTally};
 
 /// The positions of clock rows, the number of other rows and the sum of their checksums, and the
 /// first row that has no state, with the reason.

@@ -15,10 +15,10 @@ use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::plan::spec::Spec;
+use crate::record::open::clock::{OpenClock, OpenTally};
 use crate::record::operator::Operator;
 use crate::record::store_query::StoreQuery;
 use crate::record::user_function::UserFunction;
-use crate::state::open_clock::{OpenClock, OpenTally};
 use crate::state::page::ChangedPage;
 use crate::state::source_time::SourceTime;
 

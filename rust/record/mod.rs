@@ -22,8 +22,7 @@
 //! | `window_pages` | converts windows to columns of pages and back |
 //! | `window_row` | a stored window as a row of a page |
 //! | [`store_query`] | stored windows as rows |
-//! | `open_windows` | the windows as the rows of a table, which the next run of a daily job reads |
-//! | `open_rows`, `open_reader` | write and read these rows |
+//! | [`open`] | the windows as the rows of a table, which the next run of a daily job reads |
 
 mod bulk;
 pub(crate) mod change_batch;
@@ -32,9 +31,7 @@ pub(crate) mod checkpoint;
 mod judgement;
 pub(crate) mod left_out;
 pub(crate) mod micro_batch;
-mod open_reader;
-mod open_rows;
-mod open_windows;
+pub(crate) mod open;
 pub mod operator;
 pub(crate) mod operator_states;
 pub(crate) mod returned_records;

@@ -18,14 +18,10 @@
 //! | [`page_text`] | a page as text |
 //! | `hexadecimal` | bytes as digits |
 //! | [`source_time`] | the progress of a source in a micro-batch |
-//! | `open_state` | the bytes of a row in a table of open windows |
-//! | `open_clock` | the clock row of such a table |
 
 pub(crate) mod emissions;
 pub(crate) mod head;
 mod hexadecimal;
-pub(crate) mod open_clock;
-pub(crate) mod open_state;
 pub(crate) mod page;
 pub(crate) mod page_text;
 pub(crate) mod page_writer;

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::plan::spec::Spec;
+use crate::record::open::clock::OpenTally;
 use crate::record::operator::Operator;
 use crate::record::tests::open_damage::apart;
 use crate::record::tests::operator_batches::{
     DYNAMIC, ENDS, Event, SESSIONS, batch, event, events, operator, rows, spec,
 };
-use crate::state::open_clock::OpenTally;
 use crate::state::source_time::SourceTime;
 
 /// Key, start, end, and the number of records.

@@ -9,10 +9,10 @@ use arrow_array::{BinaryArray, RecordBatch};
 use crate::core::time::Time;
 use crate::fuzz::plain;
 use crate::plan::continuation::Continuation;
-use crate::record::open_reader::OpenReader;
+use crate::record::open::clock::OpenClock;
+use crate::record::open::reader::OpenReader;
 use crate::record::operator::Operator;
 use crate::record::tests::operator_batches::{SESSIONS, batch, event, operator, spec_of};
-use crate::state::open_clock::OpenClock;
 
 const AGGREGATES: &str = r#"[{"name":"n","function":"count"},
     {"name":"total","function":"sum","columns":["x"]},

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::open_state::{OpenRow, OpenState, RowKind, seal};
+use super::row::{OpenRow, OpenState, RowKind, seal};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::plan::state_query::with_layouts;

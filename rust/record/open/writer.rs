@@ -8,10 +8,8 @@ use arrow_array::{RecordBatch, new_null_array};
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::change_batch;
-use super::operator_states::save;
-use super::state_store::{StateStore, key_columns};
-use super::window_row::WindowRow;
+use super::clock::{OpenClock, unreadable};
+use super::row::{OpenRow, RowKind, seal};
 use crate::array::halves::in_halves;
 use crate::array::result_array::{self, capacity_error};
 use crate::batch::batch_operator::RESULT_ROWS;
@@ -23,9 +21,11 @@ use crate::core::store::{StoreEntry, StoreKey};
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::plan::query::Query;
+use crate::record::change_batch;
+use crate::record::operator_states::save;
+use crate::record::state_store::{StateStore, key_columns};
+use crate::record::window_row::WindowRow;
 use crate::state::emissions;
-use crate::state::open_clock::{OpenClock, unreadable};
-use crate::state::open_state::{OpenRow, RowKind, seal};
 
 /// The column of the bytes.
 const STATE: &str = "state";

@@ -1,27 +1,13 @@
-//! The windows of an operator as the rows of a table, and back. One run of a daily job writes the
-//! table, and the next run reads it.
-//!
-//! | row | `window`, aggregates | `state` |
-//! |---|---|---|
-//! | an open window | for people to read | times, states, values of functions |
-//! | a closed sliding window that later windows need | null | the same |
-//! | the clock row | null, as the key is | stream time, the query, a count and a checksum of the rows |
-//!
-//! The payload of a window is the hash of the specification and the time of the run, the times of
-//! the window, and for each aggregate the length of its states and the states in Arrow's row
-//! format. So another query reads the aggregates that it has, and skips the others. The last
-//! emission follows if the updates of the query have a pace.
+//! An operator begins with a table of open windows, and writes one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use arrow_array::RecordBatch;
 use arrow_schema::TimeUnit;
 
-use super::open_reader::OpenReader;
-use super::open_rows;
-use super::operator::{Operator, RESTORE};
-use super::window_pages;
-use super::windows::{Windows, dispatch_windows};
+use super::clock::{OpenClock, OpenInput, OpenTally, unreadable};
+use super::reader::OpenReader;
+use super::writer;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Progress, Source};
@@ -30,8 +16,10 @@ use crate::core::time::{Span, Time};
 use crate::input::events::{self, SOURCE};
 use crate::plan::continuation::Continuation;
 use crate::plan::window_lengths::to_ticks;
+use crate::record::operator::{Operator, RESTORE};
+use crate::record::window_pages;
+use crate::record::windows::{Windows, dispatch_windows};
 use crate::state::head::Clock;
-use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 
 impl Operator {
     /// Loads a table of open windows into an operator that has seen nothing. `time` is the time in
@@ -228,7 +216,7 @@ impl Operator {
             layouts: fingerprint.layouts,
         };
         let kept = state.windows.needed();
-        let batches = dispatch_windows!(&state.windows, |own| open_rows::write(
+        let batches = dispatch_windows!(&state.windows, |own| writer::write(
             state, own, kept, &mut clock
         ))?;
         Ok((batches, clock))

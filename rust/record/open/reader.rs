@@ -9,9 +9,9 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::Field;
 
-use super::open_rows::{self, RUN_ID_LEN, Section, UNKNOWN, run_id};
-use super::state_store::StateStore;
-use super::windows::Windows;
+use super::clock::{OpenClock, unreadable};
+use super::row::{OpenRow, OpenState};
+use super::writer::{self, RUN_ID_LEN, Section, UNKNOWN, run_id};
 use crate::array::untrusted::read_untrusted;
 use crate::array::{convert, result_array};
 use crate::core::aggregate::slot::Slot;
@@ -23,15 +23,15 @@ use crate::core::window::Window;
 use crate::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::plan::continuation::Continuation;
 use crate::plan::query::Query;
+use crate::record::state_store::StateStore;
+use crate::record::windows::Windows;
 use crate::state::emissions;
-use crate::state::open_clock::{OpenClock, unreadable};
-use crate::state::open_state::{OpenRow, OpenState};
 use crate::state::page::PageKind;
 use crate::state::page_writer::PageColumns;
 use crate::state::stored_windows::StoredWindows;
 
 /// Reads the rows of a table.
-pub(super) struct OpenReader<'c> {
+pub(in crate::record) struct OpenReader<'c> {
     clock: &'c OpenClock,
     run_id: [u8; RUN_ID_LEN],
     sections: Vec<Section>,
@@ -50,12 +50,12 @@ pub(super) struct OpenReader<'c> {
 
 impl<'c> OpenReader<'c> {
     /// A reader of rows of the query `state`, which continues that of `clock`.
-    pub(super) fn new(
+    pub(in crate::record) fn new(
         state: &StateStore,
         clock: &'c OpenClock,
         continued: &'c Continuation,
     ) -> Result<Self> {
-        let sections = open_rows::sections(state)?;
+        let sections = writer::sections(state)?;
         if continued.aggregates.len() != sections.len() {
             return Err(Error::Internal("an aggregate of open windows has no place"));
         }
@@ -67,7 +67,7 @@ impl<'c> OpenReader<'c> {
         Ok(Self {
             clock,
             run_id: run_id(clock)?,
-            nothing: open_rows::nothing(state, &sections)?,
+            nothing: writer::nothing(state, &sections)?,
             sections,
             places: &continued.aggregates,
             kind,
@@ -78,7 +78,7 @@ impl<'c> OpenReader<'c> {
     }
 
     /// Reads rows. Adds their checksums; each may occur only once.
-    pub(super) fn read(
+    pub(in crate::record) fn read(
         &self,
         state: &StateStore,
         batch: &RecordBatch,
