@@ -33,7 +33,7 @@ SMOKE = [
         "spark_sessions",
         "spark_with_columns",
         "spark_functions",
-        "stream_sessions",
+        "stream_edges",
         "stream_state",
     )
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,3 +98,9 @@ def test_every_finding_is_a_row_of_the_table() -> None:
     rows = re.findall(r"^\| \[(\w+)\]\(\1\.sh\) \|", (ROOT / "findings" / "README.md").read_text(), re.MULTILINE)
     assert sorted(rows) == scripts
     assert len(scripts) >= 10
+
+
+def test_the_files_of_a_smoke_test_are_there() -> None:
+    files = runpy.run_path(str(ROOT / "tools" / "versions.py"))["SMOKE"]
+    assert files
+    assert [name for name in files if not (ROOT / name).is_file()] == []
