@@ -28,7 +28,7 @@ ENDINGS: dict[str, Format] = {
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Compression by the ending after that of the format."""
 
-ALLOWED = (
+_ALLOWED = (
     f"a file that ends with {', '.join(ENDINGS)}, all but Parquet also with {', '.join(COMPRESSIONS)} after it; "
     "--format names the format of other files"
 )
@@ -66,5 +66,5 @@ class File:
         usual = next((ENDINGS[ending] for ending in ENDINGS if name.endswith(ending)), None)
         if kind is None and (usual is None or (usual == "parquet" and compression is not None)):
             option = "--out-format" if argument == "--out" else "--format"
-            raise bad_value(argument, path, ALLOWED.replace("--format", option))
+            raise bad_value(argument, path, _ALLOWED.replace("--format", option))
         return cls(Path(path), kind or usual or "csv", compression)

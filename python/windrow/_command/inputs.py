@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, cast
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 from windrow._arguments.errors import bad_value
 from windrow._command.chunks import open_text
 from windrow._command.comments import first_line
-from windrow._command.file import ALLOWED, Compression, File, Format
+from windrow._command.file import Compression, File, Format
 
 ARGUMENT = "FILE"
 STANDARD_INPUT = "-"
@@ -123,8 +124,4 @@ def _part(path: Path, base: Path, kind: Format | None) -> File:
         name, equals, value = part.partition("=")
         if name and equals:
             partitions[unquote(name)] = None if value == _NULL else unquote(value)
-    try:
-        file = File.of(ARGUMENT, str(path), kind)
-    except ValueError:
-        raise bad_value(ARGUMENT, str(path), ALLOWED) from None
-    return File(file.path, file.format, file.compression, tuple(partitions.items()))
+    return replace(File.of(ARGUMENT, str(path), kind), partitions=tuple(partitions.items()))
