@@ -14,7 +14,7 @@ from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_column_type, bad_value, unknown_word
 from windrow._command.column_type import Cast
 from windrow._command.epoch import UNITS, Epoch, Unit
-from windrow._command.time_format import TimeFormat
+from windrow._command.time_format import TimeFormat, is_time
 
 _MICROSECONDS = pa.timestamp("us")
 _YEARS = (-62_135_596_800, 253_402_300_799)
@@ -100,7 +100,7 @@ class TimeColumn:
         try:
             return values.cast(target)
         except pa.ArrowInvalid as error:
-            wrong = next((text for text in values.to_pylist() if text is not None and not _is_time(text, target)), "")
+            wrong = next((text for text in values.to_pylist() if text is not None and not is_time(text, target)), "")
             hint = _hint(pa.array([wrong], pa.string())) if _NUMBER.fullmatch(wrong) else ""
             if re.search(r"\d", wrong) is None:
                 hint = f"; --null {shlex.quote(wrong)} makes it null"
@@ -122,7 +122,7 @@ def iso(option: str, column: str, sample: pa.Array[Any]) -> tuple[pa.DataType, C
         try:
             return values.cast(target)
         except pa.ArrowInvalid:
-            wrong = next(text for text in values.to_pylist() if text is not None and not _is_time(text, target))
+            wrong = next(text for text in values.to_pylist() if text is not None and not is_time(text, target))
             allowed = f"times, as the first values are; --type {column}=string compares all as text"
             raise bad_value(f"{option}: column {column!r}", wrong, allowed) from None
 
@@ -144,17 +144,9 @@ def _hint(sample: pa.Array[Any]) -> str:
 
 def _has_zone(sample: pa.Array[Any]) -> bool:
     first = next((text for text in sample.to_pylist() if text), None)
-    return first is not None and any(_is_time(first, pa.timestamp(unit, "UTC")) for unit in ("us", "ns"))
+    return first is not None and any(is_time(first, pa.timestamp(unit, "UTC")) for unit in ("us", "ns"))
 
 
 def _has_nanoseconds(sample: pa.Array[Any]) -> bool:
     is_fine: Any = pc.any(pc.match_substring_regex(sample, r"[.]\d{7,9}(?:\D|$)")).as_py()
     return bool(is_fine)
-
-
-def _is_time(text: str, kind: pa.DataType) -> bool:
-    try:
-        pa.scalar(text, pa.string()).cast(kind)
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -115,7 +115,7 @@ class TimeFormat:
             local = iso.cast(naive)
         except pa.ArrowInvalid:
             texts = zip(values.to_pylist(), iso.to_pylist(), strict=True)
-            first: Any = next((text for text, time in texts if time is not None and not _is(time, naive)), "")
+            first: Any = next((text for text, time in texts if time is not None and not is_time(time, naive)), "")
             raise self._error(column, first) from None
         if not self.has_zone:
             return local
@@ -150,13 +150,15 @@ class TimeFormat:
             noon = pc.if_else(pc.equal(pc.utf8_lower(parts["p"]), "p"), 12, 0)
             full = pc.add(pc.if_else(pc.equal(twelve, 12), 0, twelve), noon)
             hour = pc.if_else(is_hour, full, 99).cast(pa.string())
-        two = [_padded(part) for part in (month, parts["d"], hour, parts.get("M"), parts.get("S"))]
-        filler = [pa.scalar("00") if part is None else part for part in two]
+        month, day, hour, minute, second = (
+            pa.scalar("00") if part is None else pc.utf8_lpad(part, 2, "0")
+            for part in (month, parts["d"], hour, parts.get("M"), parts.get("S"))
+        )
         fraction = pc.utf8_rpad(parts["f"], 9, "0") if "f" in parts else None
         if fraction is not None and not pc.any(pc.greater(pc.utf8_length(parts["f"]), 6)).as_py():
             fraction = pc.utf8_slice_codeunits(fraction, 0, 6)
-        date: Any = pc.binary_join_element_wise(year, filler[0], filler[1], "-")
-        time: Any = pc.binary_join_element_wise(filler[2], filler[3], filler[4], ":")
+        date: Any = pc.binary_join_element_wise(year, month, day, "-")
+        time: Any = pc.binary_join_element_wise(hour, minute, second, ":")
         whole: Any = pc.binary_join_element_wise(date, time, " ")
         return whole if fraction is None else pc.binary_join_element_wise(whole, fraction, ".")
 
@@ -182,13 +184,10 @@ def _literal(text: str) -> str:
     return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text))
 
 
-def _padded(part: Any) -> Any:
-    return None if part is None else pc.utf8_lpad(part, 2, "0")
-
-
-def _is(time: str, kind: pa.DataType) -> bool:
+def is_time(text: str, kind: pa.DataType) -> bool:
+    """Whether text in ISO 8601 is a time of this type."""
     try:
-        pa.scalar(time, pa.string()).cast(kind)
+        pa.scalar(text, pa.string()).cast(kind)
     except pa.ArrowInvalid:
         return False
     return True
