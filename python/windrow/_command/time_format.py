@@ -108,9 +108,9 @@ class TimeFormat:
         if len(wrong):
             raise self._error(column, wrong[0].as_py())
         parts = {name: pc.struct_field(fields, name) for name in self._names}
-        iso = self._iso(column, values, parts)
         typed: Any = kind
-        naive = pa.timestamp(typed.unit)
+        naive, digits = pa.timestamp(typed.unit), 9 if typed.unit == "ns" else 6
+        iso = self._iso(column, values, parts, digits)
         try:
             local = iso.cast(naive)
         except pa.ArrowInvalid:
@@ -119,18 +119,18 @@ class TimeFormat:
             raise self._error(column, first) from None
         if not self.has_zone:
             return local
-        ticks = pc.multiply(self._offset(column, parts), 10**9 if typed.unit == "ns" else 10**6)
+        ticks = pc.multiply(self._offset(column, parts), 10**digits)
         return pc.subtract(local.cast(pa.int64()), ticks).cast(naive).cast(kind)
 
     def _error(self, column: str, text: str) -> ValueError:
-        allowed = "times in this format, on days and at hours that exist"
+        allowed = "times in this format, on days and at hours that exist, with nanoseconds only if the first ones do"
         return bad_value(f"{ARGUMENT} {self.text!r}: column {column!r}", text, allowed)
 
     def _fields(self, values: pa.Array[Any]) -> Any:
         return pc.extract_regex(values.cast(pa.string()), self._pattern)
 
-    def _iso(self, column: str, values: pa.Array[Any], parts: dict[str, Any]) -> Any:
-        """The times as text in ISO 8601, without a zone."""
+    def _iso(self, column: str, values: pa.Array[Any], parts: dict[str, Any], digits: int) -> Any:
+        """The times as text in ISO 8601, without a zone, with so many digits of a second."""
         year = parts.get("Y")
         if year is None:
             short = parts["y"].cast(pa.int64())
@@ -154,13 +154,12 @@ class TimeFormat:
             pa.scalar("00") if part is None else pc.utf8_lpad(part, 2, "0")
             for part in (month, parts["d"], hour, parts.get("M"), parts.get("S"))
         )
-        fraction = pc.utf8_rpad(parts["f"], 9, "0") if "f" in parts else None
-        if fraction is not None and not pc.any(pc.greater(pc.utf8_length(parts["f"]), 6)).as_py():
-            fraction = pc.utf8_slice_codeunits(fraction, 0, 6)
         date: Any = pc.binary_join_element_wise(year, month, day, "-")
         time: Any = pc.binary_join_element_wise(hour, minute, second, ":")
         whole: Any = pc.binary_join_element_wise(date, time, " ")
-        return whole if fraction is None else pc.binary_join_element_wise(whole, fraction, ".")
+        if "f" not in parts:
+            return whole
+        return pc.binary_join_element_wise(whole, pc.utf8_rpad(parts["f"], digits, "0"), ".")
 
     def _offset(self, column: str, parts: dict[str, Any]) -> Any:
         """Seconds from UTC."""

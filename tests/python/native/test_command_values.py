@@ -195,7 +195,10 @@ def test_formats_and_times_that_are_refused(case: str, command: Command) -> None
 
 def test_fractions_of_nanoseconds_in_a_format(command: Command) -> None:
     write("user,ts", ["a", "2017-04-22 15:00:00.1"], ["a", "2017-04-22 15:00:00.123456789"])
-    assert ",2017-04-22 15:00:00.123456789,2" in command(f"{USERS} --time-format '%F %T.%f'").out
+    line = f"{USERS} --time-format '%F %T.%f'"
+    assert ",2017-04-22 15:00:00.123456789,2" in command(line).out
+    write("user,ts", *[["a", "2017-04-22 15:00:00.1"]] * 60_000, ["a", "2017-04-22 15:00:00.123456789"])
+    assert "got '2017-04-22 15:00:00.123456789'; allowed: times in this format" in command.refused(line)
 
 
 EPOCHS = {
