@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
+from math import inf
 from typing import Any, Literal, get_args
 
 import pyarrow as pa
@@ -50,23 +52,14 @@ class Epoch:
             return cls(argument, column, unit, unit)
         return cls(argument, column, unit, "us" if digits + _DIGITS[unit] <= 6 else "ns")
 
-    def counted(self, values: pa.Array[Any]) -> pa.Array[Any]:
+    def counted(self, values: pa.Array[Any]) -> Any:
         """The numbers as int64, in ticks. Raises `ValueError` for one that ticks cannot hold."""
-        scale = 10 ** (_DIGITS[self.ticks] - _DIGITS[self.unit])
-        if pa.types.is_integer(values.type):
-            return self._checked(values, lambda: pc.multiply_checked(values.cast(pa.int64()), scale))
-        if pa.types.is_floating(values.type):
-            exact = values.cast(pa.float64())
-            return self._checked(values, lambda: pc.round(pc.multiply(exact, float(scale))).cast(pa.int64()))
-        texts = values.cast(pa.string())
-        return self._checked(texts, lambda: self._of_text(texts))
-
-    def _checked(self, values: pa.Array[Any], counted: Any) -> pa.Array[Any]:
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            values = values.cast(pa.string())
         try:
-            result: pa.Array[Any] = counted()
+            return self._ticks(values)
         except pa.ArrowInvalid:
-            raise self._error(_first_wrong(values)) from None
-        return result
+            raise self._error(_wrong(values)) from None
 
     def _error(self, wrong: object) -> ValueError:
         allowed = f"numbers up to {2**63 - 1}"
@@ -79,22 +72,24 @@ class Epoch:
             allowed += f" in whole {self.ticks}, as the first values are; --type {self.column}=double reads fractions"
         return bad_value(f"{self.argument}: column {self.column!r}", wrong, allowed)
 
-    def _of_text(self, texts: pa.Array[Any]) -> Any:
-        parts = pc.extract_regex(texts, _NUMBER)
+    def _ticks(self, values: pa.Array[Any]) -> Any:
         digits = _DIGITS[self.ticks] - _DIGITS[self.unit]
+        if pa.types.is_integer(values.type):
+            return pc.multiply_checked(values.cast(pa.int64()), 10**digits)
+        if pa.types.is_floating(values.type):
+            return pc.round(pc.multiply(values.cast(pa.float64()), 10.0**digits)).cast(pa.int64())
+        parts = pc.extract_regex(values, _NUMBER)
         whole, sign, fraction = (pc.struct_field(parts, name) for name in ("whole", "sign", "fraction"))
         fraction = pc.utf8_rtrim(fraction, "0")
         is_wrong = pc.or_(pc.is_null(parts), pc.greater(pc.utf8_length(fraction), digits))
-        wrong: Any = pc.filter(texts, pc.and_(pc.is_valid(texts), pc.fill_null(is_wrong, True)))
+        wrong: Any = pc.filter(values, pc.and_(pc.is_valid(values), pc.fill_null(is_wrong, True)))
         if len(wrong):
             raise self._error(wrong[0].as_py())
         text = pc.binary_join_element_wise(sign, whole, pc.utf8_rpad(fraction, digits, "0"), "")
         return pc.replace_substring_regex(text, r"^\+", "").cast(pa.int64())
 
 
-def _first_wrong(values: pa.Array[Any]) -> object:
+def _wrong(values: pa.Array[Any]) -> object:
     """The value that is farthest from zero, or is not a number."""
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        numbers: list[Any] = [value for value in values.to_pylist() if value is not None]
-        return next((each for each in numbers if each != each), max(numbers, key=abs))  # noqa: PLR0124
-    return next((text for text in values.to_pylist() if text is not None), "")
+    numbers: list[Any] = [value for value in values.to_pylist() if value is not None]
+    return max(numbers, key=lambda each: inf if each != each else abs(Decimal(each)))  # noqa: PLR0124
