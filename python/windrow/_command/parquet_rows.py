@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,39 +24,29 @@ class ParquetRows:
     def schema(self) -> pa.Schema:
         """The columns, and the fields of structs."""
         schema = pq.read_schema(self.file.path)
-        fields = [*schema]
-        for each in schema:
-            fields += [inner for inner in _inner(each) if inner.name not in schema.names]
-        return pa.schema(fields)
+        named = (
+            field.with_name(".".join(path)).with_nullable(True) for path, field in _fields(schema) if len(path) > 1
+        )
+        return pa.schema([*schema, *(field for field in named if field.name not in schema.names)])
 
     def batches(self, columns: Sequence[str], bar: Bar) -> Iterator[pa.RecordBatch]:
         """Batches of these columns. Reports the bytes of the file to `bar`."""
         with pq.ParquetFile(self.file.path) as parquet:
             size, rows = self.file.path.stat().st_size, max(parquet.metadata.num_rows, 1)
-            names = parquet.schema_arrow.names
+            paths = {".".join(path): path for path, _ in _fields(parquet.schema_arrow)}
+            paths |= {name: [name] for name in parquet.schema_arrow.names}
             for batch in parquet.iter_batches(columns=list(columns)):
-                arrays = [batch.column(name) if name in names else _field(batch, name) for name in columns]
+                arrays = [
+                    pc.struct_field(batch.column(column), inner) if inner else batch.column(column)
+                    for column, *inner in (paths[name] for name in columns)
+                ]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
                 bar.add(size * batch.num_rows / rows)
 
 
-def _inner(field: pa.Field[Any]) -> Iterator[pa.Field[Any]]:
-    if not pa.types.is_struct(field.type):
-        return
-    for inner in inner_fields(field.type):
-        leaf = inner.with_name(f"{field.name}.{inner.name}").with_nullable(True)
-        yield leaf
-        yield from _inner(leaf)
-
-
-def _field(batch: pa.RecordBatch, name: str) -> pa.Array[Any]:
-    """A field of a struct, null where the struct is null. Names of columns and fields may have dots."""
-    column = next(each for each in batch.schema.names if name.startswith(f"{each}."))
-    array, rest = batch.column(column), name.removeprefix(f"{column}.")
-    while rest:
-        inner = next(
-            each.name for each in inner_fields(array.type) if rest == each.name or rest.startswith(f"{each.name}.")
-        )
-        array = pc.struct_field(array, inner)
-        rest = rest.removeprefix(inner).removeprefix(".")
-    return array
+def _fields(fields: Iterable[pa.Field[Any]], *path: str) -> Iterator[tuple[list[str], pa.Field[Any]]]:
+    """The fields and those inside structs, each with the names that lead to it, which may have dots."""
+    for field in fields:
+        yield [*path, field.name], field
+        if pa.types.is_struct(field.type):
+            yield from _fields(inner_fields(field.type), *path, field.name)

@@ -298,6 +298,8 @@ def test_fields_of_structs_at_any_depth(command: Command) -> None:
     assert "1 without a time" in printed.err
     message = command.refused(f"{line} --agg x=sum:at.when.y")
     assert message.startswith("--agg x: got 'at.when.y'; allowed: a column of the data (did you mean 'at.when.x'?")
+    pq.write_table(pa.Table.from_pylist([{"a": {"k": "ann"}, "a.b": {"ts": 0}}]), "rows.parquet")
+    assert '"ann",1970' in command("sessions rows.parquet --key a.k --time a.b.ts --time-unit s --gap 5m").out
 
 
 @pytest.mark.parametrize("kind", ["sessions --gap", "sliding --difference"])
