@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,6 +12,9 @@ from windrow._arguments.errors import bad_value
 from windrow._command.chunks import check_text, chunks
 from windrow._command.file import File
 from windrow._command.progress import Bar
+
+_OPEN = rb'(?:(?:"(?:[^"]+|"")*+"|(?!"))[^,]*,)*+"(?:[^"]+|"")*+'
+"""Fields of a line, each with its delimiter, and one whose quote does not end. A doubled quote is a part of a field."""
 
 
 def without_comments(
@@ -32,7 +36,8 @@ def without_comments(
             continue
         check_text(file)
         copy, is_open = folder / f"comments-{number}", False
-        between = (delimiter or {"csv": ",", "tsv": "\t"}.get(file.format, "")).encode()
+        between = re.escape((delimiter or {"csv": ",", "tsv": "\t"}.get(file.format, "")).encode())
+        leaves_open = re.compile(_OPEN.replace(b",", between or b","))
         with copy.open("wb") as out:
             for chunk in chunks(file, Bar()):
                 lines = chunk.split(b"\n")
@@ -41,29 +46,10 @@ def without_comments(
                         lines[place] = b""
                         skipped += 1
                     elif between and b'"' in line:
-                        is_open = _leaves_open(line, is_open, between)
+                        is_open = leaves_open.fullmatch(b'"' * is_open + line) is not None
                 out.write(b"\n".join(lines))
         made.append(replace(file, path=copy, compression=None, label=str(file)))
     return made, skipped
-
-
-def _leaves_open(line: bytes, is_open: bool, delimiter: bytes) -> bool:
-    """Whether a quoted field goes on after a line; `is_open`: whether one did before it."""
-    place, begins = 0, True
-    while place < len(line):
-        if is_open:
-            place = line.find(b'"', place)
-            if place < 0:
-                return True
-            is_open = line[place + 1 : place + 2] == b'"'  # a doubled quote is a part of the field
-            place, begins = place + 1 + is_open, False
-        elif begins and line[place : place + 1] == b'"':
-            place, is_open = place + 1, True
-        else:
-            place, begins = line.find(delimiter, place) + 1, True
-            if not place:
-                return False
-    return is_open
 
 
 def first_line(text: str, comment: str | None) -> str:
