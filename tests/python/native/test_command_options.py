@@ -251,6 +251,7 @@ def test_lines_that_begin_with_the_comment_are_skipped_and_counted(name: str, pa
         ('"x\n# kept",1', "x\n# kept", 2),
         ('"""\n# kept\n""",1', '"\n# kept\n"', 2),
         ('"a,""b""\n# kept ""\n",1', 'a,"b"\n# kept "\n', 2),
+        ('"a"",\n# kept",1', 'a",\n# kept', 2),
         ('5",6"\n# skipped', '5"', 3),
         ('"x",1\n# skipped', "x", 3),
     ],
