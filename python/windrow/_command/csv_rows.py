@@ -68,7 +68,7 @@ class CsvRows:
                 raise self._without_header()
             names = self.format.names or self._parsed(lines[: lines.find(b"\n") + 1], None).schema.names
         else:
-            names = self._open(None).schema.names
+            names = self._open(None, open_text(self.file)[1]).schema.names
         return pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str], bar: Bar) -> Iterator[pa.RecordBatch]:
@@ -100,13 +100,13 @@ class CsvRows:
             bar.add(position - done)
             done = position
 
-    def _open(self, columns: Sequence[str] | None, stream: Any = None) -> pc_csv.CSVStreamingReader:
+    def _open(self, columns: Sequence[str] | None, stream: Any) -> pc_csv.CSVStreamingReader:
         """A reader, over a file of Arrow's own; only Arrow closes it, as it may read ahead when the reader is gone."""
-        names, delimiter = self.format.names, self.format.delimiter or self._delimiter()
+        names = self.format.names
+        delimiter = self.format.delimiter or ("\t" if self.file.format == "tsv" else ",")
         conversion, parsing = self._conversion(columns), pc_csv.ParseOptions(delimiter=delimiter)
-        source = open_text(self.file)[1] if stream is None else stream
         try:
-            return pc_csv.open_csv(source, pc_csv.ReadOptions(column_names=names), parsing, conversion)
+            return pc_csv.open_csv(stream, pc_csv.ReadOptions(column_names=names), parsing, conversion)
         except pa.ArrowInvalid as error:
             if not str(error).startswith(_NO_ROW):
                 raise
@@ -121,9 +121,6 @@ class CsvRows:
         return ValueError(
             f"{self.file}: got an empty file; allowed: a line with the names of the columns, or --columns"
         )
-
-    def _delimiter(self) -> str:
-        return "\t" if self.file.format == "tsv" else ","
 
     def _conversion(self, columns: Sequence[str] | None) -> pc_csv.ConvertOptions:
         return pc_csv.ConvertOptions(
