@@ -95,11 +95,13 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
     if options.comment is not None:
         files, comments = without_comments(files, options.comment, options.delimiter, spool)
     read = Files(files, _text_format(options))
-    form = None if options.time_format is None else TimeFormat(options.time_format)
-    how = (form, options.time_unit)
+    how = (None if options.time_format is None else TimeFormat(options.time_format), options.time_unit)
     end = getattr(options, "end", None)
     ends = None if end is None else TimeColumn("--end", (end,), *how)
-    columns = read.columns(TimeColumn("--time", tuple(options.times), *how), ends, gap_of(options))
+    gap = getattr(options, "dynamic_gap", None)
+    columns = read.columns(
+        TimeColumn("--time", tuple(options.times), *how), ends, gap and GapColumn(gap, options.gap_unit)
+    )
     for key in options.keys:
         columns.of("--key", key, "value")
     time = columns.of("--time", " ".join(options.times), "time").name
@@ -195,12 +197,6 @@ def windows_of(options: Namespace, columns: Columns) -> SessionWindows | Sliding
     invalid: InvalidValue = options.invalid_gap or "drop"
     gaps = columns.of("--dynamic-gap", options.dynamic_gap, "gap").name
     return SessionWindows.with_dynamic_gap(gaps, max_gap=options.max_gap, invalid_gap=invalid, **rules)
-
-
-def gap_of(options: Namespace) -> GapColumn | None:
-    """The gap column, or None if there is none."""
-    column = getattr(options, "dynamic_gap", None)
-    return None if column is None else GapColumn(column, options.gap_unit)
 
 
 def _windowed(
