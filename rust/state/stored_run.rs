@@ -192,4 +192,12 @@ mod tests {
         };
         assert_eq!(most.union(&most), most);
     }
+
+    #[test]
+    fn a_run_that_says_nothing_of_waiting_windows_has_none() {
+        let text = r#"{"open":1,"first":2,"due":3,"oldest":4}"#;
+        let read: WindowStatistics = serde_json::from_str(text).unwrap();
+        assert_eq!(read.waits, NEVER);
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+    }
 }

@@ -282,3 +282,15 @@ impl<I: Copy + Ord> Segments<I> {
         self.id(before.min(self.closed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_has_the_next_power_of_two_up_to_a_limit() {
+        for (width, expected) in [(0, 1), (1, 1), (5, 8), (8, 8), (9, 16), (u64::MAX, 1 << 62)] {
+            assert_eq!(segment_width(Span(width)), expected, "{width}");
+        }
+    }
+}
