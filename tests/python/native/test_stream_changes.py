@@ -62,17 +62,24 @@ def query(
     return define
 
 
+def own_gaps(column: str = "pause", **options: Any) -> Any:
+    return query(windows=wr.SessionWindows.with_dynamic_gap(column, grace=GRACE, **options))
+
+
+PAUSE = timedelta(minutes=5)
+
+
 def record(user: str | None, minutes: float, **columns: Any) -> pa.Table:
     row = {"user": user, "page": "a", "ts": utc(minutes), "amount": 1, "part": 0, "offset": 0}
-    return pa.Table.from_pylist([{**row, **columns}], SCHEMA)
+    return pa.Table.from_pylist([{**row, "pause": PAUSE, "break": PAUSE, **columns}], SCHEMA)
 
 
 BY_PART = {"source": "part"}
-GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE)
 SHARE = wr.percentile("amount", 0.5), wr.percentile("amount", 0.9)
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "gap": (query(), query(windows=sessions("6 minutes")), "gap was 5 minutes, is 6 minutes"),
-    "own gaps": (query(), query(windows=GAPS), "gap was 5 minutes, is the column 'pause'"),
+    "own gaps": (query(), own_gaps(), "gap was 5 minutes, is the column 'pause'"),
+    "one gap": (own_gaps(), query(), "gap was the column 'pause', is 5 minutes"),
     "kind": (query(), query(windows=sliding()), "windows were sessions, are sliding windows"),
     "unit": (query(windows=sliding()), query(windows=sliding("1 second")), "resolution was 1 millisecond, is 1 second"),
     "an aggregate": (query(), query(aggregates={"n": wr.count(), "m": wr.count()}), "the aggregate m=count() is new"),
@@ -138,11 +145,17 @@ TAKEN: dict[str, Any] = {
     "overflow": query(overflow="null"),
     "the name of a result": query(aggregates={"m": wr.count()}),
 }
+OF_GAPS: dict[str, Any] = {
+    "what becomes of bad gaps": own_gaps(invalid_gap="error"),
+    "the longest gap": own_gaps(max_gap="10 minutes"),
+    "the column of gaps": own_gaps("break"),
+}
+CHANGES = [*((query(), after) for after in TAKEN.values()), *((own_gaps(), after) for after in OF_GAPS.values())]
 
 
-@pytest.mark.parametrize("after", TAKEN.values(), ids=TAKEN)
-def test_what_the_state_does_not_carry_may_change(after: Any) -> None:
-    stream = LocalStream(query(), SCHEMA, shards=1)
+@pytest.mark.parametrize(("before", "after"), CHANGES, ids=[*TAKEN, *OF_GAPS])
+def test_what_the_state_does_not_carry_may_change(before: Any, after: Any) -> None:
+    stream = LocalStream(before, SCHEMA, shards=1)
     assert stream.push([record("ann", 0)]) == []
     stream.define(after)
     assert stream.push([record("ann", 4)]) == []
@@ -165,51 +178,20 @@ def test_each_record_may_give_a_row_after_a_restart() -> None:
     assert [(row["op"], row["n"]) for row in rows if row["op"] == "upsert"] == [("upsert", 2), ("upsert", 3)]
 
 
-BOTH = (("ann", 4), ("bob", 100))
-
-
 def test_the_time_column_may_have_another_name() -> None:
     aggregates = {"n": wr.count(), "top": wr.max("amount")}
     stream = LocalStream(query(aggregates=aggregates), SCHEMA, shards=1)
     stream.push([record("ann", 0)])
     stream.schema = pa.schema([field.with_name("at" if field.name == "ts" else field.name) for field in SCHEMA])
     stream.define(lambda data: wr.group_by(data, "user", time="at").windowed_by(sessions()).agg(**aggregates))
-    rows = stream.push([pa.table(record(*each).columns, schema=stream.schema) for each in BOTH])
+    rows = stream.push([pa.table(record(*each).columns, schema=stream.schema) for each in (("ann", 4), ("bob", 100))])
     assert [(row["user"], row["n"]) for row in rows] == [("ann", 2)]
-
-
-PAUSE = timedelta(minutes=5)
-
-
-def own_gaps(column: str = "pause", **options: Any) -> Any:
-    return query(windows=wr.SessionWindows.with_dynamic_gap(column, grace=GRACE, **options))
-
-
-def pausing(user: str, minutes: float) -> pa.Table:
-    return record(user, minutes, **{"pause": PAUSE, "break": PAUSE})
-
-
-@pytest.mark.parametrize("options", [{"invalid_gap": "error"}, {"max_gap": "10 minutes"}, {"column": "break"}], ids=str)
-def test_how_gaps_are_read_may_change(options: dict[str, Any]) -> None:
-    stream = LocalStream(own_gaps(), SCHEMA, shards=1)
-    stream.push([pausing("ann", 0)])
-    stream.define(own_gaps(**options))
-    rows = stream.push([pausing(*each) for each in BOTH])
-    assert [(row["user"], row["n"]) for row in rows] == [("ann", 2)]
-
-
-def test_gaps_of_records_are_not_one_gap() -> None:
-    stream = LocalStream(own_gaps(), SCHEMA, shards=1)
-    stream.push([pausing("ann", 0)])
-    stream.define(query())
-    with pytest.raises(ValueError, match="\ngap was the column 'pause', is 5 minutes\n"):
-        stream.push([record("ann", 1)])
 
 
 def test_a_bad_gap_that_stopped_a_stream_is_dropped_after_a_restart() -> None:
     stream = LocalStream(own_gaps(invalid_gap="error"), SCHEMA, shards=1)
-    stream.push([pausing("ann", 0)])
-    bad = [record("ann", 1), pausing("ann", 2), pausing("bob", 100)]
+    stream.push([record("ann", 0)])
+    bad = [record("ann", 1, pause=None), record("ann", 2), record("bob", 100)]
     with pytest.raises(ValueError, match="the gap of key ann at .* is null, zero or negative"):
         stream.push(bad)
     stream.define(own_gaps(invalid_gap="drop"))
