@@ -144,15 +144,12 @@ OTHER_TYPES: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
-def test_wrong_values_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
+WRONG = [*((ValueError, *each) for each in REFUSED), *((TypeError, *each) for each in OTHER_TYPES)]
 
 
-@pytest.mark.parametrize(("make", "message"), OTHER_TYPES, ids=[message for _, message in OTHER_TYPES])
-def test_wrong_types_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
+@pytest.mark.parametrize(("error", "make", "message"), WRONG, ids=[message for *_, message in WRONG])
+def test_wrong_arguments_are_refused(error: type[Exception], make: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
         make()
 
 
