@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+TICK = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 EIGHT = datetime(2026, 1, 1, 8)

@@ -29,10 +29,9 @@ from ..harness.tables import Call, in_batches, records
 from ..oracle.answers import accepts
 from ..oracle.frames import Frame
 from ..oracle.records import by_key
-from ..scenes import PAYMENTS, all_at
+from ..scenes import PAYMENTS, TICK, all_at
 from .test_with_columns import after_a_shuffle, refused
 
-TICK = timedelta(microseconds=1)
 CLOSED = ["both", "left", "right", "neither"]
 
 

@@ -25,9 +25,8 @@ from ..harness.steps import LocalStream
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions
 from ..oracle.stream_rows import StreamRecord
-from ..scenes import all_at
+from ..scenes import TICK, all_at
 
-TICK = timedelta(microseconds=1)
 LONGEST = 9
 SCHEMA = pa.schema(
     [
