@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import random
-from datetime import timedelta
 from typing import Any
 
 import duckdb
@@ -22,10 +21,10 @@ import windrow as wr
 from ..harness.daily_jobs import days, half_hours, pairs, played, shown_windows
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, often, some
+from ..harness.libraries import LIBRARIES
 from ..harness.tables import Call, arrow, assert_same, assert_windows, by_sessions, by_sliding, rows_of
-from ..scenes import at, keyed
+from ..scenes import TICK, at, keyed
 
-TICK = timedelta(microseconds=1)
 AGGREGATES = {
     "n": Call("count"),
     "ids": Call("collect_list", ("id",)),
@@ -169,7 +168,7 @@ TRIPS = {
 
 @pytest.mark.parametrize("trip", TRIPS.values(), ids=TRIPS)
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
-@pytest.mark.parametrize("kind", ["session", "sliding"])
+@pytest.mark.parametrize("kind", WINDOWS)
 def test_open_windows_survive_a_round_trip(trip: Any, zone: str | None, kind: str) -> None:
     rng = random.Random(5)
     rows = [(rng.randint(0, 90), rng.choice(["ann", "bob", "ä", ""]), rng.randint(-5, 2**62)) for _ in range(80)]
@@ -181,10 +180,9 @@ def test_open_windows_survive_a_round_trip(trip: Any, zone: str | None, kind: st
             "x": [number / 7 for _, _, number in rows],
         }
     )
-    made: Any = wr.SessionWindows.with_gap if kind == "session" else wr.SlidingWindows.with_time_difference
 
     def windowed(day: Any) -> Any:
-        return wr.group_by(day, "user", "id", time="ts").windowed_by(made("5 minutes", grace="2 minutes"))
+        return wr.group_by(day, "user", "id", time="ts").windowed_by(WINDOWS[kind]("5 minutes", grace="2 minutes"))
 
     aggregates = {"n": wr.count(), "low": wr.min("x"), "ids": wr.collect_list("id")}
     ends = [minute * 60_000_000 for minute in (20, 21, 60, 95)]
@@ -194,18 +192,9 @@ def test_open_windows_survive_a_round_trip(trip: Any, zone: str | None, kind: st
     assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["user", "id"]), rows_of(whole, ["user", "id"]))
 
 
-FRAMES = {
-    "pandas": lambda table: table.to_pandas(),
-    "Polars": pl.from_arrow,
-    "lazy Polars": lambda table: pl.from_arrow(table).lazy(),
-    "DuckDB": lambda table: duckdb.connect().from_arrow(table),
-    "reader": lambda table: table.to_reader(),
-}
-
-
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", [*LIBRARIES, "reader"])
 def test_a_run_gives_frames_of_the_kind_of_the_data(name: str) -> None:
-    frame = FRAMES[name]
+    frame: Any = LIBRARIES.get(name, pa.Table.to_reader)
     first = pa.table({"user": ["ann", "ann", "bob"], "ts": [at(0), at(55), at(10)], "amount": [1.5, 2.0, 4.0]})
     second = pa.table({"user": ["ann", "bob"], "ts": [at(70), at(100)], "amount": [8.0, 16.0]})
 
@@ -280,18 +269,3 @@ def test_an_observation_takes_the_counters(late: Any) -> None:
     seen = wr.Observation()
     half_hours(pairs(("ann", 0))).late(late).observe(seen).advance(None, to=at(60), n=wr.count())
     assert (seen.get["records"], seen.get["windows"], seen.get["late"], seen.get["windows_open"]) == (1, 1, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("to", "zone", "ticks"),
-    [
-        ("2026-05-05", None, 1777939200),
-        ("2026-05-05 00:00:00", "Europe/Berlin", 1777932000),
-        ("2026-05-05T00:00:00Z", "Europe/Berlin", 1777939200),
-        ("2026-05-05T02:00:00+02:00", "UTC", 1777939200),
-    ],
-)
-def test_a_bare_time_is_in_the_zone_of_the_column(to: str, zone: str | None, ticks: int) -> None:
-    day = pa.table({"user": pa.array([], pa.string()), "ts": pa.array([], pa.timestamp("s", zone))})
-    run = half_hours(day).advance(None, to=to, n=wr.count())
-    assert run.still_open["stream_time"].cast(pa.int64()).to_pylist() == [ticks]

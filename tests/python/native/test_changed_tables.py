@@ -19,16 +19,10 @@ from windrow import state
 from windrow.testing import StreamDriver
 
 from ..harness.daily_jobs import half_hours, pairs, shown_windows
+from ..harness.libraries import LIBRARIES
 from ..harness.tables import arrow
 from ..scenes import at
 
-FRAMES: dict[str, Any] = {
-    "pyarrow": lambda table: table,
-    "pandas": lambda table: table.to_pandas(),
-    "Polars": pl.from_arrow,
-    "lazy Polars": lambda table: pl.from_arrow(table).lazy(),
-    "DuckDB": lambda table: duckdb.connect().from_arrow(table),
-}
 DAY = pairs(("ann", 0), ("bob", 1), ("eve", 2), ("bob", 50))
 OPEN: pa.Table = half_hours(DAY).advance(None, to=at(20), n=wr.count()).still_open
 ROWS: pa.Table = half_hours(DAY).advance(None, to=at(40), n=wr.count()).rows
@@ -42,9 +36,9 @@ def continued(opened: Any, *records: tuple[str, float], to: float = 200) -> list
     return sorted((row["user"], row["n"]) for row in closed.to_pylist())
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_rows_of_keys_are_removed_and_the_table_is_whole(name: str) -> None:
-    given = FRAMES[name](OPEN.append_column("day", pa.array([7] * OPEN.num_rows)))
+    given = LIBRARIES[name](OPEN.append_column("day", pa.array([7] * OPEN.num_rows)))
     without = state.without_keys(given, user=["bob", "nobody"])
     assert type(without) is type(given)
     assert arrow(without).column_names == [*OPEN.column_names, "day"]
@@ -63,9 +57,9 @@ def test_a_key_may_have_the_name_of_the_other_kind_of_bounds(key: str, flat: boo
     assert [row[key] for row in without.to_pylist()] == ["ann", "eve", None]  # the last is the clock row
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_the_clock_is_set_back_and_forward(name: str) -> None:
-    given = FRAMES[name](OPEN)
+    given = LIBRARIES[name](OPEN)
     assert state.clock(given) == state.Clock(at(20), 0)
     back = state.with_clock(given, at(5))
     assert type(back) is type(given)
@@ -235,22 +229,22 @@ def thrice(values: list[Any]) -> list[Any]:
     return [value for number, value in enumerate(values) for _ in range(number + 1)]
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_a_float_is_found_in_each_form_of_it(name: str) -> None:
     for kind in (pa.float64(), pa.float32()):
         opened = of_key(thrice([-0.0, 1.5]), kind).advance(None, to=at(5), n=wr.count()).still_open
-        given = FRAMES[name](opened)
+        given = LIBRARIES[name](opened)
         assert [left_of(given, zero) for zero in (0.0, -0.0, 0)] == [[2]] * 3
         assert left_of(given, [*range(2, 50), 0.0]) == [2]  # more values than Spark compares one by one
         assert left_of(given, 1.5) == [1]
-    given = FRAMES[name](of_key(thrice(FLOATS), pa.float64()).advance(None, to=at(5), n=wr.count()).still_open)
+    given = LIBRARIES[name](of_key(thrice(FLOATS), pa.float64()).advance(None, to=at(5), n=wr.count()).still_open)
     assert left_of(given, math.copysign(math.nan, -1.0)) == [1, 2]
     assert left_of(given, [math.nan, 0.0]) == [2]
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_structs_are_keys_as_dicts_and_as_rows(name: str) -> None:
-    given = FRAMES[name](of_key(thrice(PLACES), PLACE).advance(None, to=at(5), n=wr.count()).still_open)
+    given = LIBRARIES[name](of_key(thrice(PLACES), PLACE).advance(None, to=at(5), n=wr.count()).still_open)
     nan = None if name == "pandas" else math.nan  # the NaNs of a pandas frame are nulls
     assert left_of(given, {"city": "Rome", "at": {"x": -0.0, "tags": ["a", None]}}) == [2, 3]
     assert left_of(given, {"at": {"tags": ["a"], "x": 0.0}, "city": "Rome"}) == [1, 2, 3]

@@ -16,6 +16,7 @@ import windrow as wr
 from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
+from ..harness.libraries import LIBRARIES
 from ..harness.tables import Windows, by_sessions, by_sliding, in_batches, rows_of
 
 US = pa.timestamp("us")
@@ -125,25 +126,16 @@ def test_inputs_may_be_called_as_keys_and_times_are() -> None:
 
 
 def test_every_kind_of_data_in_this_process_is_joined() -> None:
-    import duckdb
-    import polars
-
     table = pa.table({"k": [1], "ts": pa.array([1], US), "x": [5]})
-    others = {
-        "batch": table.to_batches()[0],
-        "reader": table.to_reader(),
-        "frame": polars.from_arrow(table),
-        "lazy": polars.from_arrow(table).lazy(),
-        "pandas": table.to_pandas().astype({"ts": "datetime64[us]"}),
-        "relation": duckdb.from_arrow(table),
-    }
-    inputs = {name: wr.group_by(data, "k", time="ts") for name, data in {"table": table, **others}.items()}
+    made = {name.replace(" ", "_"): make(table) for name, make in LIBRARIES.items()}
+    made |= {"batch": table.to_batches()[0], "reader": table.to_reader()}
+    inputs = {name: wr.group_by(data, "k", time="ts") for name, data in made.items()}
     result = wr.cogroup(**inputs).windowed_by(GAP).agg(n=wr.count(), **{name: wr.sum(f"{name}.x") for name in inputs})
     (row,) = result.to_pylist()
     assert row["n"] == 7
     assert {row[name] for name in inputs} == {5}
     with pytest.raises(ValueError, match="an earlier query has read"):
-        wr.cogroup(table=inputs["table"], reader=inputs["reader"]).windowed_by(GAP).count()
+        wr.cogroup(table=inputs["pyarrow"], reader=inputs["reader"]).windowed_by(GAP).count()
 
 
 TEXTS = wr.aggregate(
@@ -228,6 +220,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "keys: got 'a.b'; allowed: names that do not start with an input's": lambda: wr.cogroup(a=DOTTED, b=DOTTED),
     "clicks: column: got 'amount'; allowed: a column of the data": lambda: both(of_gaps("amount")),
     "column: got 'clicks.a.b'; allowed: a column that every input has": lambda: both(of_gaps("clicks.a.b")),
+    r"end_when: got 'tick'.*'orders\.tick'": lambda: both(wr.SessionWindows.with_gap("1 second", end_when="tick")),
     "aggregate.add=.: got {}": lambda: fold({}),
 }
 TYPES: dict[str, Callable[[], Any]] = {
@@ -269,16 +262,10 @@ def of_gaps(column: str) -> Any:
     return wr.SessionWindows.with_dynamic_gap(column)
 
 
-@pytest.mark.parametrize("message", VALUES)
+@pytest.mark.parametrize("message", [*VALUES, *TYPES])
 def test_wrong_inputs_and_columns_are_named(message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        VALUES[message]()
-
-
-@pytest.mark.parametrize("message", TYPES)
-def test_inputs_and_columns_of_other_types_are_named(message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        TYPES[message]()
+    with pytest.raises(TypeError if message in TYPES else ValueError, match=message):
+        (VALUES | TYPES)[message]()
 
 
 @pytest.mark.parametrize("message", AGGREGATES)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -20,6 +19,7 @@ from windrow._inspection.query import trace
 from windrow._inspection.trace import Trace
 
 from ..harness.examples import usually
+from ..harness.libraries import LIBRARIES
 from ..oracle.records import Record
 from ..oracle.scenario import Row, Scenario
 from ..oracle.sessions import Session, dynamic_sessions, lasting_sessions, sessions
@@ -311,19 +311,10 @@ def test_keys_of_several_columns_and_other_types() -> None:
     assert "which has 2 records" in wr.explain_record(nans, math.nan, "2026-01-01T08:02:00Z")
 
 
-FRAMES: dict[str, Callable[[pa.Table], Any]] = {
-    "polars": pl.from_arrow,
-    "pandas": pa.Table.to_pandas,
-    "duckdb": duckdb.from_arrow,
-    "stream": pa.Table.to_reader,
-    "chunks": lambda table: table.to_batches(max_chunksize=1),
-}
-
-
 @pytest.mark.parametrize("grace", [None, "1 hour"])
-@pytest.mark.parametrize("library", FRAMES)
-def test_data_of_any_library(library: str, grace: str | None) -> None:
-    data = FRAMES[library](pa.table({"user": ["ann", "bob", "ann"], "ts": all_at(0, 1, 5)}))
+@pytest.mark.parametrize("made", [*LIBRARIES.values(), pa.Table.to_reader, lambda table: table.to_batches(1)])
+def test_data_of_any_library(made: Any, grace: str | None) -> None:
+    data = made(pa.table({"user": ["ann", "bob", "ann"], "ts": all_at(0, 1, 5)}))
     windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
     text = wr.explain_record(wr.group_by(data, "user", time="ts").windowed_by(windows), "ann", at(5))
     assert "in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records" in text

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import windrow as wr
 
+from ..harness.libraries import LIBRARIES
 from ..harness.tables import arrow
 from ..scenes import at
 
@@ -89,10 +89,6 @@ TWO_KEYS = pa.table(
 )
 PACKED = HOLES.set_column(0, "user", pa.DictionaryArray.from_arrays([0, 1, None, 0, 0, 0], pa.array(["ann", None])))
 LEFT: dict[str, tuple[Any, list[tuple[str, int]]]] = {
-    "a bad gap, after a missing key or time": (
-        kept(windows=OWN),
-        [("null_key", 2), ("null_time", 3), ("null_key", 4), ("bad_gap", 5)],
-    ),
     "without all of two keys, and no tick": (kept(TWO_KEYS, keys=("user", "shop"), tick="tick"), [("null_key", 3)]),
     "a null within a dictionary": (kept(PACKED), [("null_key", 2), ("null_key", 3), ("null_time", 4)]),
     "no keys": (kept(keys=()), [("null_time", 3), ("null_time", 4)]),
@@ -200,17 +196,7 @@ def test_a_gap_that_is_cut_still_warns() -> None:
         kept(windows=wr.SessionWindows.with_dynamic_gap("gap", max_gap="1 minute")).agg(n=wr.count())
 
 
-FRAMES: list[Callable[[pa.Table], Any]] = [
-    lambda table: table,
-    lambda table: table.to_reader(max_chunksize=2),
-    lambda table: pl.from_arrow(table),
-    lambda table: pl.from_arrow(table).lazy(),
-    lambda table: table.to_pandas(),
-    duckdb.from_arrow,
-]
-
-
-@pytest.mark.parametrize("made", FRAMES)
+@pytest.mark.parametrize("made", [*LIBRARIES.values(), lambda table: table.to_reader(max_chunksize=2)])
 def test_records_of_every_kind_of_data_come_back(made: Callable[[pa.Table], Any]) -> None:
     data = HOLES.drop_columns(["gap"])
     whole = arrow(kept(made(data), columns=["amount", "user"]).agg(n=wr.count()))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import duckdb
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -14,6 +12,7 @@ import pytest
 import windrow as wr
 from windrow._executor.row_windows import MOST, with_windows
 
+from ..harness.libraries import LIBRARIES
 from ..harness.tables import arrow
 from ..scenes import all_at
 
@@ -21,14 +20,9 @@ CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": all_at(0, 1, 3, 4)
 TICKS = pa.array([None, False, True, False, True, True, False, False, True, True])
 ROWS = pa.concat_tables([CLICKS, CLICKS.slice(2), CLICKS]).append_column("tick", TICKS)
 SESSIONS = wr.SessionWindows.with_gap("5 minutes")
-KINDS = {
-    "a table": lambda table: table,
+KINDS = LIBRARIES | {
     "a reader": lambda table: table.to_reader(),
     "views": lambda table: table.set_column(2, "url", table["url"].cast(pa.string_view())),
-    "pandas": lambda table: table.to_pandas(),
-    "Polars": pl.from_arrow,
-    "a lazy frame": lambda table: pl.from_arrow(table).lazy(),
-    "DuckDB": lambda table: duckdb.connect().from_arrow(table),
 }
 
 

@@ -41,6 +41,8 @@ def advanced(zone: str, to: str) -> pa.Table:
         ("+05:30", "2100-07-01", datetime(2100, 6, 30, 18, 30)),
         ("-03:30", "2026-07-01", datetime(2026, 7, 1, 3, 30)),
         ("UTC", "2100-07-01", datetime(2100, 7, 1)),
+        ("Europe/Berlin", "2026-05-05T00:00:00Z", datetime(2026, 5, 5)),
+        ("UTC", "2026-05-05T02:00:00+02:00", datetime(2026, 5, 5)),
     ],
 )
 def test_a_bare_time_is_in_the_zone_of_the_column(zone: str, bare: str, utc: datetime) -> None:
