@@ -143,6 +143,17 @@ CASES = [
     ),
     case(
         "1.3",
+        "a record of an earlier order is judged by the micro-batches before it, too",
+        ORDERED,
+        """
+        bob 20 offset=9     → nothing
+        ann 0 offset=1      → nothing           # late: T0 = 20
+        tick 40 offset=10   → bob 20..20 n=1
+        counters late=1
+        """,
+    ),
+    case(
+        "1.3",
         "a tick without an order comes after all records of its micro-batch",
         ORDERED,
         """

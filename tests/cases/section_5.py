@@ -7,7 +7,7 @@ from dataclasses import replace
 import windrow as wr
 
 from .case import case, reasons
-from .query import Query, gaps, sessions, sliding
+from .query import Query, gaps, ms, sessions, sliding
 
 INPUTS = ("clicks", "orders")
 COUNTS = {"n": wr.count(), "clicks": wr.count("clicks.*"), "orders": wr.count("orders.*")}
@@ -18,6 +18,11 @@ WITHIN_5 = Query(sliding(5), COUNTS, inputs=INPUTS)
 WITHIN_5_FINALS = Query(sliding(5, grace=2), COUNTS, inputs=INPUTS)
 OWN_GAPS = Query(gaps(), COUNTS, inputs=INPUTS)
 MOST_2 = Query(sessions(5, max_records=2), {**COUNTS, "why": wr.ended_by()}, {"tie": "tie"}, inputs=INPUTS)
+ENDED_BY_CLICKS = Query(
+    sessions(5, max_duration=ms(11), end_when="clicks.end"),
+    {"n": wr.count(), "most": wr.max("orders.v"), "largest": wr.reduce("orders.v", max), "why": wr.ended_by()},
+    inputs=INPUTS,
+)
 SOURCES = Query(sessions(5, grace=1), COUNTS, {"source": "source"}, inputs=INPUTS)
 ORDERED = Query(sessions(5, grace=1), COUNTS, {"order": "offset"}, inputs=INPUTS)
 IN_ORDER_WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, {"order": "offset"}, inputs=INPUTS)
@@ -112,6 +117,18 @@ CASES = [
         orders:ann   0:tie=2
                      ┤ n=2 clicks=1 orders=1 why=max_records
                                ┤ n=1 clicks=1 orders=0 why=open
+        """,
+    ),
+    case(
+        "5.3, 2.7",
+        "end_when is a column of one input, also with Python functions",
+        ENDED_BY_CLICKS,
+        """
+        clicks:ann   0                4   8:end=null                 12:end   13
+        orders:ann       3:v=30,end                    11:v=40,end
+                     ├─────────────────────────────────┤ n=5 most=40 largest=40 why=max_duration
+                                                                     ┤ n=1 most=null largest=null why=end_when
+                                                                              ┤ n=1 most=null why=open
         """,
     ),
     case(

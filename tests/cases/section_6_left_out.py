@@ -98,6 +98,18 @@ CASES = [
         """,
     ),
     case(
+        "6.13, 5.2",
+        "so is one of any input",
+        replace(LEFT_OUT_TIES, inputs=("clicks", "orders")),
+        """
+        clicks:ann 0 tie=1, clicks:ann 1, orders:ann 2  → left_out ann 1..1 reason=null_tie, left_out ann 2..2 reason=null_tie
+        clicks:tick 20, orders:tick 20                  → ann 0..0 n=1
+        counters null_ties=2
+        """,  # noqa: E501
+        in_batch=True,
+        cannot=NO_LEDGER,
+    ),
+    case(
         "6.13, 1.1",
         "being ahead of the clock is the first of the reasons",
         LEFT_OUT_AHEAD,

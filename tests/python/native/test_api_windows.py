@@ -9,6 +9,7 @@ from dataclasses import FrozenInstanceError
 from datetime import timedelta
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -23,6 +24,8 @@ DYNAMIC = SessionWindows.with_dynamic_gap(
     "pause", grace="1 hour", max_gap="2 days", invalid_gap="error", retention="3 days"
 )
 SLIDING = SlidingWindows.with_time_difference("10 minutes", grace="1 minute", resolution="1 second")
+CUT = SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
+OWN_CUT = SessionWindows.with_dynamic_gap("pause", max_gap="1 hour", max_duration="2 hours", end_when="out")
 gap: Any = SessionWindows.with_gap
 within: Any = SlidingWindows.with_time_difference
 
@@ -38,10 +41,13 @@ def test_windows_hold_microseconds() -> None:
     assert own().gap == DynamicGap("pause", max_gap=None, invalid="drop")
     assert (SLIDING.difference, SLIDING.grace, SLIDING.resolution) == (600_000_000, 60_000_000, 1_000_000)
     assert within("1 second").resolution is None
-    assert gap(timedelta(minutes=5)) == gap("300 seconds")
+    kept = gap("5 minutes", grace="0 seconds", max_duration="1 hour", retention="1 day")
+    assert (kept.rules.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
+    assert gap("5 minutes", end_when=pl.col("logout")).rules.end_when == "logout"
+    assert gap(timedelta(minutes=5)) == gap("300 seconds") != CUT
 
 
-@pytest.mark.parametrize("windows", [SESSIONS, DYNAMIC, SLIDING, SessionWindows.with_dynamic_gap("'\"")])
+@pytest.mark.parametrize("windows", [SESSIONS, DYNAMIC, SLIDING, CUT, OWN_CUT, own("'\"")])
 def test_windows_are_values(windows: Windows) -> None:
     assert pickle.loads(pickle.dumps(windows)) == windows == copy.deepcopy(windows)
     assert hash(copy.copy(windows)) == hash(windows)
@@ -54,6 +60,10 @@ def test_windows_show_the_call_that_makes_them() -> None:
     assert repr(DYNAMIC) == (
         "SessionWindows.with_dynamic_gap('pause', grace='1 hour', max_gap='2 days', invalid_gap='error', "
         "retention='3 days')"
+    )
+    assert repr(CUT) == "SessionWindows.with_gap('5 minutes', max_duration='10 minutes', end_when='logout')"
+    assert repr(OWN_CUT) == (
+        "SessionWindows.with_dynamic_gap('pause', max_gap='1 hour', max_duration='2 hours', end_when='out')"
     )
 
 
@@ -103,6 +113,10 @@ TYPES: list[tuple[Callable[[], object], str]] = [
         lambda: own("pause", "1 hour", "2 days", "error", 5),
         r"got '1 hour', '2 days', 'error', 5 by position; .* grace='1 hour', max_gap='2 days', invalid",
     ),
+    (lambda: gap("1 second", max_duration=30), "max_duration: got 30, an int"),
+    (lambda: own(end_when=True), "end_when: got True, a bool"),
+    (lambda: gap("1 second", "1 hour", "2 hours"), "grace='1 hour', max_duration='2 hours'"),
+    (lambda: own(max_durtion="1 hour"), "did you mean 'max_duration'"),
     (lambda: own(max_gaps="1 hour"), r"with_dynamic_gap: got max_gaps='1 hour'; .*did you mean 'max_gap'\?"),
 ]
 LAST, MORE = f"{LONGEST - 1} microseconds", "2 microseconds"
@@ -116,6 +130,9 @@ VALUES: list[tuple[Callable[[], object], str]] = [
     (lambda: own(max_gap="0 seconds"), "max_gap: got '0 seconds'; allowed: a"),
     (lambda: own(invalid_gap="fail"), "invalid_gap: got 'fail'; allowed: 'drop' or 'error'"),
     (lambda: own(invalid_gap=None), "invalid_gap: got None"),
+    (lambda: gap("1 second", max_duration="0 seconds"), "max_duration: got '0 seconds'"),
+    (lambda: own(max_duration="1 month"), "max_duration: got '1 month'"),
+    (lambda: gap("1 second", end_when=""), "end_when: got ''"),
     # The sums of two lengths
     (lambda: gap(LAST, grace=MORE), r"grace: .*gap \+ grace of at most"),
     (lambda: own(max_gap=LAST, grace=MORE), r"grace: .*max_gap \+ grace of at most"),
@@ -187,6 +204,7 @@ UNITS: list[tuple[str, Any, str]] = [
     ("ns", gap("1 day", grace=BEYOND), "grace: got '15250 weeks"),
     ("ns", gap("1 day", retention=BEYOND), "retention: got '15250 weeks"),
     ("ns", own(max_gap=BEYOND), "max_gap: got '15250 weeks"),
+    ("ns", gap("1 day", max_duration=BEYOND), "max_duration: got '15250 weeks .*; allowed: at most 15250 weeks"),
     ("s", gap("999 milliseconds", grace="1 minute"), f"gap: got '999 milliseconds'; {SECOND}"),
     ("ms", gap(TICK), "gap: got '1 microsecond'; allowed: at least 1 millisecond"),
     ("s", own(max_gap="999 milliseconds"), f"max_gap: got '999 milliseconds'; {SECOND}"),

@@ -145,18 +145,6 @@ def test_a_stream_with_rules_orders_the_records_of_all_inputs(rows: list[Made]) 
     assert counted(shown) == counted(expected)
 
 
-def test_a_record_of_any_input_without_a_tie_is_left_out() -> None:
-    clicks, orders, _ = tables(
-        [("ann", 0, 1, False, True), ("ann", 0, None, False, True), ("ann", 1, None, False, False)]
-    )
-    windowed = both(clicks, orders).windowed_by(wr.SessionWindows.with_gap("1 minute"))
-    rows = windowed.left_out("emit", columns=["clicks.offset", "orders.seq"]).agg(n=wr.count()).to_pylist()
-    left = [(row["input"], row["reason"], row["record"]) for row in rows if row["op"] == "left_out"]
-    nothing = {"clicks.offset": None, "orders.seq": None}
-    assert sorted(left) == [("clicks", "null_tie", nothing), ("orders", "null_tie", nothing)]
-    assert [row["n"] for row in rows if row["op"] == "upsert"] == [1]
-
-
 WRONG: list[tuple[str | None, str | None, type[Exception], str]] = [
     ("offset", None, ValueError, "orders: tie: got None; allowed: one for all inputs or for none; clicks has 'offset'"),
     (None, "seq", ValueError, "orders: tie: got 'seq'; allowed: one for all inputs or for none; clicks has None"),

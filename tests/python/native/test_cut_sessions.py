@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import operator
-import pickle
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -28,9 +26,8 @@ from ..harness.tables import in_batches, rows_of, ticks, window_bounds
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
 from ..oracle.sessions import bad_gaps, clamped_gaps
-from ..scenes import all_at, at, keyed
+from ..scenes import TICK, all_at, at, keyed
 
-TICK = timedelta(microseconds=1)
 Row = tuple[int | None, int | None, int | None, bool | None, int | None]
 Rule = tuple[int | None, int | None, bool, bool]
 """The gap of all records, or none where each has its own; the longest session; whether records end it; if they last."""
@@ -190,30 +187,6 @@ CLICKS = pa.table(
     }
 )
 CUT = wr.SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
-SESSIONS = [
-    ("ann", *all_at(0, 8), 3),
-    ("ann", *all_at(12, 12), 1),
-    ("ann", *all_at(13, 13), 1),
-    ("bob", *all_at(1, 1), 1),
-]
-
-
-def shown(answer: pa.Table) -> list[tuple[Any, ...]]:
-    rows = ((row["user"], row["window"]["start"], row["window"]["end"], row["n"]) for row in answer.to_pylist())
-    return sorted(rows)
-
-
-def test_a_cogroup_is_cut_by_a_column_of_one_input_also_with_python_functions() -> None:
-    orders = pa.table({"user": ["ann", "ann"], "paid": all_at(3, 11), "amount": [30, 40], "logout": [True, True]})
-    both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
-    windows = wr.SessionWindows.with_gap("5 minutes", max_duration="11 minutes", end_when="clicks.logout")
-    wanted = [("ann", *all_at(0, 11), 5), *SESSIONS[1:]]
-    for most in (wr.max("orders.amount"), wr.reduce("orders.amount", max)):
-        answer = both.windowed_by(windows).agg(n=wr.count(), most=most)
-        assert shown(answer) == wanted
-        assert sorted(answer["most"].to_pylist(), key=str) == [40, None, None, None]
-    with pytest.raises(ValueError, match=r"end_when: got 'logout'.*'clicks\.logout'"):
-        both.windowed_by(wr.SessionWindows.with_gap("5 minutes", end_when="logout"))
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -235,43 +208,12 @@ def test_a_length_counts_in_ticks_rounded_down(unit: str) -> None:
         assert grouped.windowed_by(short).count().num_rows == 3
 
 
-WITH_GAP, DYNAMIC = wr.SessionWindows.with_gap, wr.SessionWindows.with_dynamic_gap
-FAR = WITH_GAP("1 second", max_duration=timedelta(days=200_000))
 CLICKED = wr.group_by(CLICKS, "user", time="ts")
-OF_NANOSECONDS = wr.group_by(CLICKS.set_column(1, "ts", CLICKS["ts"].cast(pa.timestamp("ns"))), "user", time="ts")
 
 
 def refused(error: type[Exception], words: str, call: Callable[[], Any]) -> None:
     with pytest.raises(error, match=words):
         call()
-
-
-def test_wrong_arguments_are_errors_at_the_call() -> None:
-    refused(ValueError, "max_duration: got '0 seconds'", lambda: WITH_GAP("1 second", max_duration="0 seconds"))
-    refused(TypeError, "max_duration: got 30, an int", lambda: WITH_GAP("1 second", max_duration=30))  # type: ignore[arg-type]
-    refused(ValueError, "max_duration: got '1 month'", lambda: DYNAMIC("pause", max_duration="1 month"))
-    refused(ValueError, "end_when: got ''", lambda: WITH_GAP("1 second", end_when=""))
-    refused(TypeError, "end_when: got True, a bool", lambda: DYNAMIC("pause", end_when=True))  # type: ignore[arg-type]
-    refused(TypeError, "grace='1 hour', max_duration='2 hours'", lambda: WITH_GAP("1 second", "1 hour", "2 hours"))  # type: ignore[arg-type]
-    refused(TypeError, "did you mean 'max_duration'", lambda: DYNAMIC("pause", max_durtion="1 hour"))  # type: ignore[call-arg]
-    out, url = WITH_GAP("1 second", end_when="out"), WITH_GAP("1 second", end_when="url")
-    refused(ValueError, "end_when: got 'out'.*'logout'", lambda: CLICKED.windowed_by(out))
-    boolean = "end_when: column 'url' has type string; allowed: a boolean, such as"
-    refused(TypeError, boolean, lambda: CLICKED.windowed_by(url))
-    at_most = "max_duration: got '28571 weeks 3 days'; allowed: at most 15250 weeks"
-    refused(ValueError, at_most, lambda: OF_NANOSECONDS.windowed_by(FAR))
-
-
-def test_windows_show_the_call_that_makes_them_and_are_values() -> None:
-    dynamic = wr.SessionWindows.with_dynamic_gap("pause", max_gap="1 hour", max_duration="2 hours", end_when="out")
-    made = "SessionWindows.with_dynamic_gap('pause', max_gap='1 hour', max_duration='2 hours', end_when='out')"
-    assert repr(dynamic) == made
-    assert repr(CUT) == "SessionWindows.with_gap('5 minutes', max_duration='10 minutes', end_when='logout')"
-    assert eval(repr(CUT), {"SessionWindows": wr.SessionWindows}) == CUT
-    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).rules.end_when == "logout"
-    assert pickle.loads(pickle.dumps(CUT)) == CUT != wr.SessionWindows.with_gap("5 minutes")
-    kept = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", max_duration="1 hour", retention="1 day")
-    assert (kept.rules.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
 
 
 def test_what_an_explanation_does_not_take_is_refused_with_the_reason() -> None:

@@ -182,13 +182,6 @@ def test_keys_of_several_columns_are_in_their_order_over_all_sources() -> None:
     assert named == list(itertools.product((None, -1, 0, 2), (None, "a", "b")))[1:]
 
 
-def test_the_order_of_feeding_counts_not_the_column() -> None:
-    driver = driven(order="offset")
-    driver.pipe(user="ann", ts=at(20), partition=0, offset=9)
-    driver.pipe(user="ann", ts=at(2), partition=0, offset=1)
-    assert driver.counters["late"] == 1
-
-
 def test_a_record_without_an_order_is_refused_and_a_tick_without_one_is_not() -> None:
     driver = driven(order="offset")
     with pytest.raises(ValueError, match="record: column 'offset': got None; allowed: a value for every record"):

@@ -302,6 +302,11 @@ BAD = [
     ({"max_records": True}, "max_records: got True"),
     ({"cut_on": []}, "cut_on: got []"),
     ({"cut_on": ["camp", "camp"]}, "cut_on: got 'camp'; allowed: each column once"),
+    ({"end_when": "camp"}, "end_when: column 'camp' has type string; allowed: a boolean, such as"),
+    (
+        {"end_when": "logout"},
+        "end_when: got 'logout'; allowed: a column of the data (did you mean 'out'?), which has 'user', ",
+    ),
     ({"start_when": "camp"}, "start_when: column 'camp' has type string; allowed: a boolean"),
     ({"start_when": "nowhere"}, "start_when: got 'nowhere'"),
     ({"cut_on": "nowhere"}, "cut_on: got 'nowhere'"),
