@@ -60,6 +60,6 @@ def _end(draw: random.Random, row: Row, lasting: set[int], longest: int, often_b
     if row.time is None or (row.input is not None and row.input not in lasting):
         return row.time
     if draw.random() < often_bad:
-        return draw.choice([None, row.time - 1, row.time - longest, -(2**62)])
+        return draw.choice([None, max(row.time - 1, -(2**63)), max(row.time - longest, -(2**63)), -(2**62)])
     end = row.time + draw.choice([0, 0, 1, longest, draw.randint(0, longest), draw.randint(0, longest)])
     return min(end, max(row.time, generator.FURTHEST - 4 * longest))
