@@ -5,7 +5,7 @@
 //! | `batch_operator` | the trait of all batch operators |
 //! | `dispatch` | chooses the operator of a query |
 //! | `sessions`, `session_groups`, `session_rows` | session queries; sessions with their states; the rows of sessions |
-//! | `sliding` | sliding queries |
+//! | `sliding`, [`row_buffer`] | sliding queries; all rows at once, from which they build windows |
 //! | [`sliding_folds`] | user functions over sliding windows, from rows in time order |
 //! | `sort_rows` | queries that return rows in time order |
 //! | `returned_rows` | queries that return each row with its window |
@@ -34,6 +34,7 @@ mod partition;
 mod pending;
 pub(crate) mod positions;
 mod returned_rows;
+pub(crate) mod row_buffer;
 pub(crate) mod row_windows;
 pub(crate) mod session_groups;
 mod session_numbers;

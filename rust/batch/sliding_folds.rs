@@ -17,11 +17,11 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::batch_operator::BatchOperator;
+use super::row_buffer::RowBuffer;
 use super::sliding::SlidingQuery;
 use crate::core::aggregate::RowSpan;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
-use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::input::read_counters::ReadCounters;

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | [`plan`] | computes the windows in closed form |
 //! | [`frame`] | the part of a window that an aggregate covers |
-//! | [`row_buffer`] | builds windows from all rows at once; nothing is late |
 //! | [`sliding_windows`] | the settings of a query |
 //! | [`new_window_rules`] | decides which windows a record creates, from the windows around it |
 //! | [`sliding_operator`] | the record-by-record operator, like Kafka Streams |
@@ -19,7 +18,6 @@ mod new_window;
 pub(crate) mod new_window_rules;
 pub(crate) mod pending_merge;
 pub(crate) mod plan;
-pub(crate) mod row_buffer;
 pub(crate) mod sliding_operator;
 pub mod sliding_windows;
 

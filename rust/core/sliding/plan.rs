@@ -52,7 +52,7 @@ impl Ends {
 }
 
 /// The error for a record whose window has a bound outside the representable times.
-pub(super) fn beyond_time(record: Time) -> Error {
+pub(crate) fn beyond_time(record: Time) -> Error {
     Error::TimeOverflow { ticks: record.0 }
 }
 

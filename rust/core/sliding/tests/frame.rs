@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
+use crate::batch::row_buffer::RowBuffer;
 use crate::core::aggregate::RowSpan;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::sliding::frame::RangeFrame;
 use crate::core::sliding::plan::{Ends, Sliding};
-use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::time::{Span, Time};
 
 fn floor(time: Time, resolution: u64) -> i128 {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::batch::row_buffer::{RowBuffer, WindowBatch};
 use crate::core::aggregate::RowSpan;
 use crate::core::error::Error;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::sliding::plan::{Ends, Sliding};
-use crate::core::sliding::row_buffer::{RowBuffer, WindowBatch};
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 use proptest::prelude::*;

@@ -7,14 +7,14 @@
 
 use std::ops::Range;
 
-use super::frame::RangeFrame;
-use super::plan::{Ends, Sliding, beyond_time};
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::{RowSpan, SeqNo};
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
+use crate::core::sliding::frame::RangeFrame;
+use crate::core::sliding::plan::{Ends, Sliding, beyond_time};
 use crate::core::sort::{order, pick, pick_optional, rough_order};
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
