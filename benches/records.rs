@@ -10,14 +10,15 @@
     reason = "a bench fails by panic and takes what it needs"
 )]
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use windrow::bench::{
-    Accumulators, BatchStates, Column, Count, Counters, MinMax, Operator, Record, RecordRule,
-    Result, SessionWindows, SlidingWindows, Source, Span, Spec, Sum, Time, Values, WindowChange,
-    WindowKind, WindowOperator,
+    Accumulators, BatchStates, Count, Counters, MinMax, Operator, Record, RecordRule, Result,
+    SessionWindows, SlidingWindows, Source, Span, Spec, Sum, Time, WindowChange, WindowKind,
+    WindowOperator,
 };
 
 #[path = "events.rs"]
@@ -59,7 +60,7 @@ fn feed<K: WindowKind>(
     events: &Events,
     names: &[[u8; 8]],
     arrivals: &[u64],
-    inputs: &[Column<'_>],
+    inputs: &[ArrayRef],
 ) -> Counters {
     let mut accumulators = Accumulators::new([
         (Box::new(Count::default()) as _, 0..0),
@@ -107,7 +108,7 @@ fn one_by_one<K: WindowKind + Copy>(
         let events = ordered(order, count);
         let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
         let arrivals: Vec<u64> = (0..count as u64).collect();
-        let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
+        let inputs = [Arc::new(Int64Array::from(events.clicks.clone())) as ArrayRef];
         let counters = feed(rule, 1, &events, &names, &arrivals, &inputs);
         if order == "late" {
             assert!(counters.late > 0 && counters.windows_closed > 0);
@@ -139,7 +140,7 @@ fn sources(criterion: &mut Criterion) {
     let events = ordered("in order", SESSIONS);
     let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
     let arrivals: Vec<u64> = (0..SESSIONS as u64).collect();
-    let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
+    let inputs = [Arc::new(Int64Array::from(events.clicks.clone())) as ArrayRef];
     let run = |sources| feed(rule, sources, &events, &names, &arrivals, &inputs);
     assert_eq!(run(1).windows_closed, run(MANY_SOURCES).windows_closed);
     let mut group = criterion.benchmark_group("sources");

@@ -5,8 +5,8 @@
 //!
 //! | room | contents |
 //! |---|---|
-//! | [`core`] | windows, aggregates and stores on plain columns; no Arrow |
-//! | [`array`](mod@array) | Arrow arrays and the columns of the core, types and their names |
+//! | [`core`] | windows, aggregates and stores; only aggregates know Arrow |
+//! | [`array`](mod@array) | Arrow arrays and which of them aggregates take, types and their names |
 //! | [`keys`] | key columns: their numbers, hashes and order |
 //! | [`plan`] | a query as the user wrote it, resolved against the schema of its input |
 //! | [`input`] | the rows of an input batch |
@@ -55,7 +55,6 @@ pub mod bench {
     pub use crate::batch::{merger::Merger, packer::Packer};
     pub use crate::core::aggregate::accumulators::Accumulators;
     pub use crate::core::aggregate::batch_states::BatchStates;
-    pub use crate::core::aggregate::column::{Column, Values};
     pub use crate::core::aggregate::functions::count::Count;
     pub use crate::core::aggregate::functions::min_max::MinMax;
     pub use crate::core::aggregate::functions::sum::Sum;

@@ -40,7 +40,7 @@ def rooms() -> Timeline:
     ways = [(middle - 0.2, native), (middle, native), (middle, top - HIGH / 2), (middle + 0.2, top - HIGH / 2)]
     axes.plot(*zip(*ways, strict=True), color=EVENT)
     axes.plot(*ways[-1], ">", color=EVENT)
-    text(axes, 0.12, 0.16, "blue: what you import; green: the core, which knows no Arrow")
+    text(axes, 0.12, 0.16, "blue: what you import; green: the core, where only aggregates know Arrow")
     return made
 
 

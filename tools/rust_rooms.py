@@ -100,8 +100,8 @@ def breaches(texts: dict[str, str]) -> list[str]:
         upward = [other for other in others if rank.get(other, len(rank)) >= rank[room]]
         found += [f"{name}: room {room!r} may not name room {other!r}" for other in upward]
         for number, line in enumerate(text.splitlines(), 1):
-            if room.startswith("core") and ARROW.search(line):
-                found.append(f"{name}:{number}: an Arrow crate is named in rust/core")
+            if room.startswith("core") and room != "core::aggregate" and ARROW.search(line):
+                found.append(f"{name}:{number}: an Arrow crate is named in rust/core outside of rust/core/aggregate")
             if room != "py" and PYO3.search(line):
                 found.append(f"{name}:{number}: pyo3 is named outside rust/py")
     # The module of a folder lists its files, and they use its shared items. This is not a cycle.

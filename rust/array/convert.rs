@@ -1,4 +1,4 @@
-//! Converts Arrow arrays to aggregate columns. `result_array` converts back.
+//! Converts Arrow arrays to the columns that aggregates take. `result_array` converts back.
 //!
 //! | Arrow type | [`ValueType`] | canonical array |
 //! |---|---|---|
@@ -11,22 +11,16 @@
 //! | decimal32, decimal64, decimal128 | `Decimal` | Decimal128 |
 //! | string, binary (small, large, view, fixed size) | `Bytes` | LargeBinary |
 //! | all other types that arrow-row supports | `Row` | LargeBinary of row bytes |
-//!
-//! A canonical array can be viewed as a [`Column`] without copying.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, LargeBinaryArray, make_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{ArrowError, DataType};
 
 use super::dictionary::unpacked;
-use crate::core::aggregate::bytes::Bytes;
-use crate::core::aggregate::column::{Column, Values};
-use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
 
@@ -131,46 +125,24 @@ pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// Views a canonical array, or a list of them, as a column.
-pub(crate) fn view(array: &ArrayRef) -> Result<Column<'_>> {
-    let values = match array.data_type() {
-        DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),
-        DataType::Float64 => {
-            Values::Float(array.as_primitive::<Float64Type>().values().as_ref().into())
-        }
-        DataType::Decimal128(..) => Values::Wide(
-            array
-                .as_primitive::<Decimal128Type>()
-                .values()
-                .as_ref()
-                .into(),
-        ),
-        DataType::LargeBinary => {
-            let bytes = array.as_binary::<i64>();
-            Values::Bytes(Bytes {
-                offsets: bytes.value_offsets().into(),
-                data: bytes.value_data().into(),
-            })
-        }
-        DataType::LargeList(_) => {
-            let lists = array.as_list::<i64>();
-            Values::List {
-                offsets: lists.value_offsets().into(),
-                elements: Box::new(view(lists.values())?),
-            }
-        }
-        other => {
-            return Err(Error::Format {
-                what: "block",
-                reason: format!("a column of type {other} is not expected"),
-            });
-        }
-    };
-    let validity = array.nulls().filter(|nulls| nulls.null_count() > 0);
-    Ok(Column {
-        values,
-        validity: validity.map(|nulls| Validity::new(nulls.validity(), nulls.offset())),
-    })
+/// Checks that columns which were read are canonical arrays, or lists of them.
+pub(crate) fn check_canonical(columns: &[ArrayRef]) -> Result<()> {
+    let mut types = columns.iter().map(|column| column.data_type());
+    match types.find(|data_type| !is_canonical(data_type)) {
+        None => Ok(()),
+        Some(other) => Err(Error::Format {
+            what: "block",
+            reason: format!("a column of type {other} is not expected"),
+        }),
+    }
+}
+
+fn is_canonical(data_type: &DataType) -> bool {
+    use DataType::*;
+    match data_type {
+        LargeList(field) => is_canonical(field.data_type()),
+        other => matches!(other, Int64 | Float64 | Decimal128(..) | LargeBinary),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Arrow arrays and the columns of the core.
+//! Arrow arrays, and which of them aggregates take.
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`convert`] | converts arrays to columns of the core |
-//! | [`result_array`] | converts columns of the core to arrays |
+//! | [`convert`] | converts arrays to those that aggregates take |
+//! | [`result_array`] | converts results to the types that users see |
 //! | `named` | finds columns by name; batches without column names |
 //! | `validate` | checks that an array is valid |
 //! | [`dictionary`] | replaces dictionary types with the types of their values |

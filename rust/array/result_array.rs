@@ -1,75 +1,17 @@
-//! Converts aggregate columns to Arrow arrays, canonical or with the types that users see.
+//! Converts columns of results to the types that users see.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, Decimal128Array, Float64Array, Int64Array, LargeBinaryArray, LargeListArray,
-    ListArray, StructArray,
-};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_buffer::OffsetBuffer;
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{DataType, Field};
+use arrow_schema::DataType;
 
 use super::convert::{cast, is_narrow, relabel, value_type};
 use super::untrusted::read_untrusted;
-use crate::core::aggregate::bytes::Bytes;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
-
-/// The canonical array of a column. Lists become large lists, and struct fields get numbers as
-/// names.
-pub(crate) fn array(column: Column<'static>) -> Result<ArrayRef> {
-    let rows = column.len();
-    let nulls = column.validity.map(|validity| {
-        NullBuffer::new(BooleanBuffer::new(
-            Buffer::from_vec(validity.into_bits()),
-            0,
-            rows,
-        ))
-    });
-    Ok(match column.values {
-        Values::Int(values) => Arc::new(Int64Array::try_new(values.into_owned().into(), nulls)?),
-        Values::Float(values) => {
-            Arc::new(Float64Array::try_new(values.into_owned().into(), nulls)?)
-        }
-        Values::Wide(values) => {
-            Arc::new(Decimal128Array::try_new(values.into_owned().into(), nulls)?)
-        }
-        Values::Bytes(Bytes { offsets, data }) => {
-            let offsets = OffsetBuffer::new(offsets.into_owned().into());
-            Arc::new(LargeBinaryArray::try_new(
-                offsets,
-                Buffer::from_vec(data.into_owned()),
-                nulls,
-            )?)
-        }
-        Values::List { offsets, elements } => {
-            let elements = array(*elements)?;
-            let field = Arc::new(Field::new("item", elements.data_type().clone(), true));
-            Arc::new(LargeListArray::try_new(
-                field,
-                OffsetBuffer::new(offsets.into_owned().into()),
-                elements,
-                nulls,
-            )?)
-        }
-        Values::Struct(columns) => {
-            let arrays = columns.into_iter().map(array).collect::<Result<Vec<_>>>()?;
-            let fields = arrays.iter().enumerate().map(|(position, array)| {
-                Field::new(position.to_string(), array.data_type().clone(), true)
-            });
-            Arc::new(StructArray::try_new(fields.collect(), arrays, nulls)?)
-        }
-    })
-}
-
-/// Converts a column to an array with the type that users see.
-pub(crate) fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
-    let array = array(column)?;
-    typed(&array, data_type)
-}
 
 /// The largest offset of most types.
 const MOST: usize = i32::MAX as usize;
@@ -83,7 +25,7 @@ pub(crate) fn capacity_error(length: usize, what: &str, data_type: &DataType) ->
 }
 
 /// Converts a canonical array to type `to`.
-fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+pub(crate) fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType::*;
     match (array.data_type(), to) {
         (LargeList(_), List(field)) => {

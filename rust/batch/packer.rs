@@ -153,7 +153,7 @@ impl Packer {
                 .for_each(|of_all| *of_all = latest.max(*of_all));
             return Ok(());
         };
-        let numbers = cogroup.numbers(input.arrays())?;
+        let numbers = cogroup.numbers(input.inputs())?;
         for (row, &time) in input.times().iter().enumerate() {
             if let Some(latest) = self.latest.get_mut(cogroup.number(numbers, row)?) {
                 *latest = Some(time).max(*latest);

@@ -5,11 +5,17 @@
 //! No later record is before the frontier. The buffer then releases rows that no later window
 //! contains.
 
+use std::mem::discriminant;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::core::aggregate::column::Column;
+use arrow_array::{Array, ArrayRef};
+use arrow_select::concat::concat;
+
+use crate::array::value_bytes::value_bytes;
+use crate::core::aggregate::column::gather;
 use crate::core::aggregate::{RowSpan, SeqNo};
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
@@ -37,7 +43,8 @@ pub(crate) struct RowBuffer {
     floored: Vec<Time>,
     /// Empty if no aggregate needs them.
     seq_nos: Vec<SeqNo>,
-    inputs: Vec<Column<'static>>,
+    /// Each input column, in parts. [`Self::pick`] joins them.
+    inputs: Vec<Vec<ArrayRef>>,
     /// The place of each row before the sort.
     places: Vec<u32>,
 }
@@ -103,11 +110,28 @@ impl WindowBatch {
     }
 }
 
+/// Joins the parts of a column. An append to the column for each part would take time that grows with
+/// the square of their number.
+fn joined(parts: Vec<ArrayRef>) -> Result<ArrayRef> {
+    let rows = |part: &&ArrayRef| !part.is_empty();
+    let filled: Vec<&dyn Array> = parts.iter().filter(rows).map(AsRef::as_ref).collect();
+    memory::room_for(
+        filled
+            .iter()
+            .map(|part| value_bytes(*part, 0..part.len()))
+            .sum(),
+    )?;
+    match parts.first() {
+        Some(empty) if filled.is_empty() => Ok(Arc::clone(empty)),
+        _ => Ok(concat(&filled)?),
+    }
+}
+
 impl RowBuffer {
     /// An empty buffer. `inputs` are empty columns of the right kinds.
-    pub(crate) fn new(inputs: Vec<Column<'static>>) -> Self {
+    pub(crate) fn new(inputs: Vec<ArrayRef>) -> Self {
         Self {
-            inputs,
+            inputs: inputs.into_iter().map(|input| vec![input]).collect(),
             ..Self::default()
         }
     }
@@ -127,9 +151,10 @@ impl RowBuffer {
         &self.seq_nos
     }
 
-    /// The input columns of the aggregates.
-    pub(crate) fn inputs(&self) -> &[Column<'static>] {
-        &self.inputs
+    /// The input columns of the aggregates. The rows must be sorted or picked.
+    pub(crate) fn inputs(&self) -> Vec<ArrayRef> {
+        let inputs = self.inputs.iter();
+        inputs.filter_map(|parts| parts.first().cloned()).collect()
     }
 
     /// Adds rows. No key is null. All slices and columns are parallel.
@@ -139,7 +164,7 @@ impl RowBuffer {
         keys: &[KeyId],
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
     ) -> Result<()> {
         memory::reserve(&mut self.keys, times.len())?;
         memory::reserve(&mut self.times, times.len())?;
@@ -154,10 +179,14 @@ impl RowBuffer {
         self.keys.extend_from_slice(keys);
         self.times.extend_from_slice(times);
         self.seq_nos.extend_from_slice(seq_nos);
-        self.inputs
-            .iter_mut()
-            .zip(inputs)
-            .try_for_each(|(column, more)| column.append(more))
+        let kind = |column: &ArrayRef| discriminant(column.data_type());
+        for (parts, more) in self.inputs.iter_mut().zip(inputs) {
+            if parts.first().map(kind) != Some(kind(more)) {
+                return Err(Error::Internal("columns of two kinds are joined"));
+            }
+            parts.push(Arc::clone(more));
+        }
+        Ok(())
     }
 
     /// Sorts the rows by (key, time, arrival). Planning needs this order.
@@ -214,15 +243,16 @@ impl RowBuffer {
         self.keys = keys;
     }
 
-    fn pick(&mut self, rows: &[u32], interrupt: &Interrupt) -> Result<()> {
+    /// Keeps these rows, in that order.
+    pub(super) fn pick(&mut self, rows: &[u32], interrupt: &Interrupt) -> Result<()> {
         self.keys = pick(&self.keys, rows)?;
         self.times = pick(&self.times, rows)?;
         interrupt.check()?;
         self.floored = pick_optional(&self.floored, rows)?;
         self.seq_nos = pick_optional(&self.seq_nos, rows)?;
-        for input in &mut self.inputs {
+        for parts in &mut self.inputs {
             interrupt.check()?;
-            *input = input.gather(rows)?;
+            *parts = vec![gather(&joined(std::mem::take(parts))?, rows)?];
         }
         Ok(())
     }

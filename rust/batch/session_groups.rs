@@ -183,15 +183,15 @@ impl SessionGroups {
                 .split_at_checked(input.rows())
                 .ok_or(Error::Internal("a row has no slot"))?;
             rest = others;
-            let inputs = input.inputs()?;
+            let inputs = input.inputs();
             self.states.update(
                 slots,
                 input.times(),
                 input.seq_nos(),
-                &self.query.accumulator_inputs(&inputs),
+                &self.query.accumulator_inputs(inputs),
             )?;
             if let Some(column) = self.query.row_number.and_then(|number| inputs.get(number)) {
-                self.rows.add(i64::view(column)?, slots)?;
+                self.rows.add(i64::view(column)?.values(), slots)?;
             }
         }
         Ok(())

@@ -53,8 +53,7 @@ impl SessionNumbers {
             let start = window.and_then(|window| window.columns().first());
             let start = start.ok_or(Error::Internal("a session has no window"))?;
             let start = convert::canonical(start)?;
-            let start = convert::view(&start)?;
-            starts.extend(i64::view(&start)?.iter().map(|&start| Time(start)));
+            starts.extend(Time::slice(i64::view(&start)?.values()));
         }
         self.counts.resize(self.keys.len(), 0);
         let mut numbers = vec![0; keys.len()];

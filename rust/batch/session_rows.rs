@@ -6,7 +6,10 @@
 //!   lists    1 5│0 2 3│4         rows by slot
 //! ```
 
-use crate::core::aggregate::column::{Column, Values};
+use arrow_array::ArrayRef;
+
+use crate::core::aggregate::column::list;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::memory;
@@ -91,7 +94,7 @@ impl RowLists {
     }
 
     /// The lists of slots as a column.
-    pub(crate) fn column(&self, slots: &[Slot]) -> Column<'static> {
+    pub(crate) fn column(&self, slots: &[Slot]) -> ArrayRef {
         let mut offsets = Vec::with_capacity(slots.len() + 1);
         offsets.push(0);
         let mut end = 0;
@@ -103,13 +106,14 @@ impl RowLists {
         for &slot in slots {
             numbers.extend_from_slice(self.of(slot));
         }
-        Column::list(offsets, Column::new(Values::Int(numbers.into())))
+        list(offsets, i64::dense(numbers))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::aggregate::column::Lists;
 
     fn lists(lists: &RowLists, slots: usize) -> Vec<&[i64]> {
         Slot::below(slots)
@@ -145,11 +149,9 @@ mod tests {
             .take_lists(2, None)
             .unwrap()
             .column(&[Slot(1), Slot(0), Slot(0)]);
-        let found = column.lists().unwrap();
+        let found = Lists::of(&column).unwrap();
         assert_eq!([0, 1, 2].map(|row| found.range(row)), [0..0, 0..3, 3..6]);
-        let Values::Int(numbers) = &found.elements.values else {
-            panic!("numbers are integers");
-        };
+        let numbers = i64::view(found.elements).unwrap().values();
         assert_eq!(numbers.as_ref(), [11, 14, 15, 11, 14, 15]);
     }
 }

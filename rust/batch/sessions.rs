@@ -148,7 +148,7 @@ impl SessionTable {
     }
 
     /// Adds partial sessions. Returns the slot of each, valid until sessions are coalesced.
-    pub(crate) fn add_partials(&mut self, partials: &PartialSessions<'_>) -> Result<Vec<Slot>> {
+    pub(crate) fn add_partials(&mut self, partials: &PartialSessions) -> Result<Vec<Slot>> {
         let keys = self.numbers_of(&partials.keys, partials.extents.len())?;
         let states = self.query.accumulators().load(&partials.states)?;
         let from = Slot::below(partials.extents.len())?;

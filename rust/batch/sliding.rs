@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 
 use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::layout::sliding_records::SlidingRecords;
@@ -12,7 +12,7 @@ use super::row_buffer::RowBuffer;
 use super::shards::{self, SortedByShard};
 use crate::array::convert;
 use crate::array::halves::in_halves;
-use crate::core::aggregate::column::Column;
+use crate::core::aggregate::column::{gather, list};
 use crate::core::aggregate::window_results::WindowResults;
 use crate::core::aggregate::{RowSpan, SeqNo};
 use crate::core::error::{Error, Result};
@@ -21,7 +21,7 @@ use crate::core::key::KeyId;
 use crate::core::memory;
 use crate::core::sliding::frame::RangeFrame;
 use crate::core::sliding::plan::{Ends, Sliding};
-use crate::core::sort::{pick, pick_optional};
+use crate::core::sort::pick;
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::format::block::BlockKind;
@@ -71,7 +71,7 @@ impl SlidingQuery {
         keys: &[ArrayRef],
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
     ) -> Result<()> {
         let mut ids = Vec::with_capacity(times.len());
         self.keys.intern(keys, &mut ids)?;
@@ -85,13 +85,10 @@ impl SlidingQuery {
 }
 
 /// The input columns of a query, without rows.
-fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
-    let arrays = query
-        .inputs
-        .iter()
-        .map(|input| convert::canonical(&arrow_array::new_empty_array(input.field.data_type())));
-    arrays
-        .map(|array| convert::view(&array?)?.gather(&[]))
+fn empty(query: &Query) -> Result<Vec<ArrayRef>> {
+    let inputs = query.inputs.iter();
+    inputs
+        .map(|input| convert::canonical(&new_empty_array(input.field.data_type())))
         .collect()
 }
 
@@ -108,7 +105,7 @@ impl SlidingQuery {
         self.records.sort(interrupt)?;
         let framed = self.query.by_frame();
         let grows = framed.iter().any(|known| known.states.result_grows());
-        let inputs = self.query.accumulator_inputs(self.records.inputs());
+        let inputs = self.query.accumulator_inputs(&self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         let ends = Ends {
             from: self.emitted,
@@ -156,7 +153,7 @@ impl SlidingQuery {
                     return self.with_rows(number, keys, windows, lowered, at_end);
                 }
                 let order = self.records.by_arrival(at_end)?;
-                let columns = lowered.columns.iter().map(|column| column.gather(&order));
+                let columns = lowered.columns.iter().map(|column| gather(column, &order));
                 let columns = WindowResults {
                     columns: columns.collect::<Result<_>>()?,
                     ..lowered
@@ -219,9 +216,11 @@ impl SlidingQuery {
     }
 
     /// Lists the values of an input for each span of rows.
-    fn lists(&self, input: usize, spans: &[RowSpan]) -> Result<Column<'static>> {
-        let values = self.records.inputs().get(input);
-        let values = values.ok_or(Error::Internal("an input is missing"))?;
+    fn lists(&self, input: usize, spans: &[RowSpan]) -> Result<ArrayRef> {
+        let inputs = self.records.inputs();
+        let values = inputs
+            .get(input)
+            .ok_or(Error::Internal("an input is missing"))?;
         let mut offsets = Vec::with_capacity(spans.len() + 1);
         offsets.push(0);
         let mut rows = Vec::with_capacity(spans.iter().map(RowSpan::len).sum());
@@ -229,18 +228,13 @@ impl SlidingQuery {
             rows.extend(span.from..span.to);
             offsets.push(rows.len() as i64);
         }
-        Ok(Column::list(offsets, values.gather(&rows)?))
+        Ok(list(offsets, gather(values, &rows)?))
     }
 }
 
 impl BatchOperator for SlidingQuery {
     fn add(&mut self, input: Records) -> Result<()> {
-        self.push(
-            &input.keys,
-            input.times(),
-            input.seq_nos(),
-            &input.inputs()?,
-        )
+        self.push(&input.keys, input.times(), input.seq_nos(), input.inputs())
     }
 
     fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
@@ -255,19 +249,15 @@ impl BatchOperator for SlidingQuery {
     }
 
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
-        let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
-        let (keys, times) = (records.keys(), records.times());
-        let shards = shards::of(&self.keys, &self.query, keys)?;
-        let sorted = SortedByShard::new(&shards, times, interrupt)?;
+        let mut records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
+        let shards = shards::of(&self.keys, &self.query, records.keys())?;
+        let sorted = SortedByShard::new(&shards, records.times(), interrupt)?;
+        records.pick(&sorted.rows, interrupt)?;
         let columns = SlidingRecords {
-            keys: self.keys.columns(&pick(keys, &sorted.rows)?)?,
-            times: &sorted.times,
-            seq_nos: pick_optional(records.seq_nos(), &sorted.rows)?,
-            inputs: records
-                .inputs()
-                .iter()
-                .map(|input| input.gather(&sorted.rows))
-                .collect::<Result<_>>()?,
+            keys: self.keys.columns(records.keys())?,
+            times: records.times(),
+            seq_nos: records.seq_nos().to_vec(),
+            inputs: records.inputs(),
         };
         let rows = columns.write()?;
         Ok(vec![ShardRows::new(BlockKind::Records, rows, sorted)])
@@ -289,7 +279,7 @@ impl BatchOperator for SlidingQuery {
             return Ok(sizes);
         }
         self.records.sort(interrupt)?;
-        let inputs = self.query.accumulator_inputs(self.records.inputs());
+        let inputs = self.query.accumulator_inputs(&self.records.inputs());
         let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
         let at_ends = self.at_ends();
         for batch in self

@@ -3,8 +3,10 @@
 //!
 //! The benchmark `sessions` measures the effect. Its ids end with the order of the input.
 
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+
 use super::pending::NumberedRows;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
@@ -121,8 +123,12 @@ fn session_columns(query: &Query, gap: Gap) -> usize {
     let reach = usize::from(matches!(gap, Gap::Dynamic { .. }));
     let states = query.accumulators().save(&[]);
     let columns = query.keys.len() + 2 + reach + states.len();
-    let is_long =
-        |state: &Column<'_>| matches!(state.values, Values::List { .. } | Values::Bytes(_));
+    let is_long = |state: &ArrayRef| {
+        matches!(
+            state.data_type(),
+            DataType::LargeList(_) | DataType::LargeBinary
+        )
+    };
     let many = if states.iter().any(is_long) { 2 } else { 0 };
     let kept = query.aggregates.iter().map(AggregatePlan::kept_rows);
     let rows = kept.fold(many, usize::max);

@@ -1,4 +1,4 @@
-//! The core. It does not depend on Arrow.
+//! The core. Only its aggregates know Arrow: what they take and give are Arrow arrays.
 //!
 //! Read the rooms in this order. A room uses only rooms in the rows above it. `tools/rust_rooms.py`
 //! checks this against the table:

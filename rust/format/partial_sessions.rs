@@ -3,9 +3,8 @@
 use arrow_array::{ArrayRef, RecordBatch};
 
 use super::block_reader::{BlockReader, numbers};
+use crate::array::convert::check_canonical;
 use crate::array::named::unnamed;
-use crate::array::{convert, result_array};
-use crate::core::aggregate::column::Column;
 use crate::core::error::Result;
 use crate::core::session::session_windows::Gap;
 use crate::core::time::Time;
@@ -13,16 +12,16 @@ use crate::core::window::Extent;
 use crate::plan::query::Query;
 
 /// Partial sessions, one per row.
-pub(crate) struct PartialSessions<'a> {
+pub(crate) struct PartialSessions {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
     /// The extent of each session.
     pub extents: Vec<Extent>,
     /// The states of the aggregates.
-    pub states: Vec<Column<'a>>,
+    pub states: Vec<ArrayRef>,
 }
 
-impl PartialSessions<'static> {
+impl PartialSessions {
     /// Writes the columns. A fixed gap needs no `reach`, which follows from `end`.
     pub(crate) fn write(self, gap: Gap) -> Result<RecordBatch> {
         let bound = |bound: fn(&Extent) -> Time| numbers(self.extents.iter().map(|e| bound(e).0));
@@ -32,16 +31,12 @@ impl PartialSessions<'static> {
         if let Gap::Dynamic { .. } = gap {
             columns.push(bound(|extent| extent.reach));
         }
-        for column in self.states {
-            columns.push(result_array::array(column)?);
-        }
+        columns.extend(self.states);
         unnamed(columns)
     }
-}
 
-impl<'a> PartialSessions<'a> {
     /// Reads the output of [`Self::write`].
-    pub(crate) fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
+    pub(crate) fn read(query: &Query, gap: Gap, block: &RecordBatch) -> Result<Self> {
         let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();
         let bounds = columns.numbers()?.iter().zip(columns.numbers()?);
@@ -61,11 +56,12 @@ impl<'a> PartialSessions<'a> {
                 })
                 .collect(),
         };
-        let states = columns.remaining().iter().map(convert::view);
+        let states = columns.remaining().to_vec();
+        check_canonical(&states)?;
         Ok(Self {
             keys,
             extents,
-            states: states.collect::<Result<_>>()?,
+            states,
         })
     }
 }

@@ -9,9 +9,7 @@ use super::columns::QueryColumns;
 use super::end_column::{EndColumn, bad_end};
 use super::gap_column::{GapColumn, bad_gap};
 use super::rule_columns::RuleColumns;
-use crate::array::convert;
 use crate::core::aggregate::SeqNo;
-use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
 use crate::core::operator::record::Record;
@@ -149,12 +147,8 @@ impl EventBatch {
     }
 
     /// The columns that the query's accumulators read.
-    pub(crate) fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
-        query
-            .positions()
-            .filter_map(|position| self.inputs.get(position))
-            .map(convert::view)
-            .collect()
+    pub(crate) fn columns(&self, query: &Query) -> Vec<ArrayRef> {
+        query.accumulator_inputs(&self.inputs)
     }
 
     /// The key of a row.

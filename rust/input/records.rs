@@ -21,7 +21,6 @@ use crate::array::compact::compact;
 use crate::array::convert;
 use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
-use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
 use crate::core::session::session_windows::Gap;
 use crate::core::sort;
@@ -258,14 +257,9 @@ impl Records {
         &self.seq_nos
     }
 
-    /// The arrays behind [`Self::inputs`].
-    pub(crate) fn arrays(&self) -> &[ArrayRef] {
-        &self.inputs
-    }
-
     /// The inputs of the query.
-    pub(crate) fn inputs(&self) -> Result<Vec<Column<'_>>> {
-        self.inputs.iter().map(convert::view).collect()
+    pub(crate) fn inputs(&self) -> &[ArrayRef] {
+        &self.inputs
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
+use arrow_array::ArrayRef;
+
 use super::aggregate::AggregatePlan;
 use super::cogroup::Cogroup;
 use super::frames::{self, FramedAggregates};
@@ -17,7 +19,6 @@ use super::window_lengths::{self, WindowLengths};
 use crate::array::dictionary::unpacked_field;
 use crate::array::type_name;
 use crate::core::aggregate::accumulators::Accumulators;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
@@ -362,10 +363,10 @@ impl Query {
     }
 
     /// The columns that the accumulators take, of the query's inputs.
-    pub fn accumulator_inputs<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
+    pub fn accumulator_inputs(&self, inputs: &[ArrayRef]) -> Vec<ArrayRef> {
         self.positions()
             .filter_map(|position| inputs.get(position))
-            .map(Column::borrowed)
+            .cloned()
             .collect()
     }
 }

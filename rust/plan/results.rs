@@ -12,8 +12,8 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use super::aggregate::AggregatePlan;
 use super::query::{Query, QueryOutput};
 use super::window_id;
-use crate::array::{convert, result_array, type_name};
-use crate::core::aggregate::column::{Column, Values};
+use crate::array::result_array::typed;
+use crate::array::{convert, type_name};
 use crate::core::aggregate::window_results::{Overflow, WindowResults};
 use crate::core::error::{Error, Result};
 use crate::core::operator::session_end::{EndedBy, SessionEnd};
@@ -120,7 +120,7 @@ impl Query {
                 return functions.next().ok_or_else(missing)?;
             }
             let column = lowered.next().ok_or_else(missing)?;
-            result_array::result(column, aggregate.field().data_type())
+            typed(&column, aggregate.field().data_type())
         };
         let columns = self.aggregates.iter().map(|aggregate| {
             column(aggregate).or_else(|error| match error {
@@ -189,10 +189,8 @@ impl Query {
     ///
     /// None for times of the time column.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
-        result_array::result(
-            Column::new(Values::Int(times.map(|time| time.0).collect())),
-            self.time.data_type(),
-        )
+        let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(times.map(|time| time.0)));
+        typed(&ticks, self.time.data_type())
     }
 
     /// The same error. An overflow gets the name of its column, and its key and window: those of the
@@ -232,7 +230,8 @@ impl Query {
             DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
             other => (other, ""),
         };
-        let text = result_array::result(Column::new(Values::Int(vec![time.0].into())), local)
+        let ticks: ArrayRef = Arc::new(Int64Array::from(vec![time.0]));
+        let text = typed(&ticks, local)
             .and_then(|array| convert::cast(&array, &DataType::Utf8))
             .map(|array| format!("{}{mark}", array.as_string::<i32>().value(0)));
         text.unwrap_or_else(|_| format!("{} ticks", time.0))

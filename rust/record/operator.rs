@@ -286,7 +286,7 @@ impl Operator {
         let Self { state, keys, .. } = self;
         let query = Arc::clone(&state.query);
         let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
-        let columns = events.columns(&query)?;
+        let columns = events.columns(&query);
         let numbers = events.seq_nos(state.seq_nos);
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
         let added = add(&events, windows, &mut states, &self.interrupt)?;
@@ -303,7 +303,7 @@ impl Operator {
         let state = &mut self.state;
         let query = Arc::clone(&state.query);
         let events = EventBatch::read(&query, &state.sort_keys, batch)?;
-        let columns = events.columns(&query)?;
+        let columns = events.columns(&query);
         let numbers = events.seq_nos(state.seq_nos);
         let mut null_values = 0;
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);

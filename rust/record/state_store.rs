@@ -12,7 +12,6 @@ use super::windows::{Windows, dispatch_windows};
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
@@ -104,7 +103,7 @@ impl StateStore {
         &'a mut self,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
-        inputs: &'a [Column<'a>],
+        inputs: &'a [ArrayRef],
     ) -> (&'a mut Windows, OperatorStates<'a>) {
         let batch_states = BatchStates::new(&mut self.accumulators, times, seq_nos, inputs);
         let functions = self.functions.as_mut_slice();

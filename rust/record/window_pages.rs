@@ -10,7 +10,7 @@ use super::operator_states::save;
 use super::state_store::{StateStore, key_columns};
 use super::window_row::WindowRow;
 use super::windows::{Windows, dispatch_windows};
-use crate::array::convert;
+use crate::array::convert::check_canonical;
 use crate::array::halves::in_halves;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::accumulators::Accumulators;
@@ -90,7 +90,7 @@ fn columns<K: WindowKind<Entry: WindowRow>>(
         None => PageColumns::new(),
     };
     let rows = entries.len();
-    let mut columns = page_writer::window_columns(names.zip(keys), times, rows, emissions, states)?;
+    let mut columns = page_writer::window_columns(names.zip(keys), times, rows, emissions, states);
     let bounds = entries.iter().map(|(_, entry)| windows.kind.window(entry));
     let windows: Vec<Window> = bounds.collect();
     for (nth, function) in state.functions.iter().enumerate() {
@@ -194,9 +194,9 @@ fn load(state: &mut StateStore, page: &StoredWindows) -> Result<Vec<Slot>> {
     let width = page.states().len().checked_sub(functions.len());
     let parts = width.and_then(|width| page.states().split_at_checked(width));
     let (states, values) = parts.ok_or_else(|| broken("columns of states are missing"))?;
-    let states = states.iter().map(convert::view);
+    check_canonical(states)?;
     let saved = accumulators
-        .load(&states.collect::<Result<Vec<_>>>()?)
+        .load(states)
         .map_err(|error| broken(error.to_string()))?;
     let slots = allocate(accumulators, &saved, page.len())?;
     let built_in = accumulators.widths().len();

@@ -76,7 +76,7 @@ fn sorted_part(
     };
     Ok(SortedWindows {
         names: LargeBinaryArray::from_iter_values(names.map(Option::unwrap_or_default)),
-        columns: window_columns(fields.zip(keys), bounds, rows.len(), emissions, states)?,
+        columns: window_columns(fields.zip(keys), bounds, rows.len(), emissions, states),
         extents,
         waiting,
     })

@@ -9,8 +9,6 @@ use arrow_schema::{Field, Schema};
 
 use super::hexadecimal;
 use super::page::{NamedPage, PageBounds, PageId, PageKind, PageName};
-use crate::array::result_array;
-use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
 use crate::format::envelope::{self, Metadata};
 
@@ -26,17 +24,16 @@ pub(crate) fn window_columns(
     times: impl Iterator<Item = (&'static str, ArrayRef)>,
     rows: usize,
     emissions: PageColumns,
-    states: Vec<Column<'static>>,
-) -> Result<PageColumns> {
+    states: Vec<ArrayRef>,
+) -> PageColumns {
     let mut columns: PageColumns = keys.collect();
     columns.extend(times.map(|(name, ticks)| (name.to_owned(), ticks)));
     let sources: ArrayRef = Arc::new(Int64Array::from(vec![0; rows]));
     columns.push(("source".into(), sources));
     columns.extend(emissions);
-    for (nth, column) in states.into_iter().enumerate() {
-        columns.push((format!("state {nth}"), result_array::array(column)?));
-    }
-    Ok(columns)
+    let states = states.into_iter().enumerate();
+    columns.extend(states.map(|(nth, column)| (format!("state {nth}"), column)));
+    columns
 }
 
 /// Writes a head. `texts` are extra metadata entries of the head.

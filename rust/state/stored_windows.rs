@@ -9,7 +9,7 @@ use arrow_select::filter::filter_record_batch;
 use super::emissions;
 use super::page::{self, PageId, PageKind, PageName, broken, ticks};
 use super::page_writer::PageColumns;
-use crate::array::convert;
+use crate::array::convert::check_canonical;
 use crate::core::error::Result;
 use crate::core::operator::pace::Emission;
 use crate::core::time::Time;
@@ -144,15 +144,15 @@ impl StoredWindows {
     }
 
     /// The sessions of a page. Each may be a part of a longer session.
-    pub(crate) fn partials(&self) -> Result<PartialSessions<'_>> {
+    pub(crate) fn partials(&self) -> Result<PartialSessions> {
         if self.kind != PageKind::Sessions {
             return Err(broken("it holds windows of another kind"));
         }
-        let states = self.states().iter().map(convert::view);
+        check_canonical(self.states())?;
         Ok(PartialSessions {
             keys: self.keys().to_vec(),
             extents: self.extents()?,
-            states: states.collect::<Result<_>>()?,
+            states: self.states().to_vec(),
         })
     }
 

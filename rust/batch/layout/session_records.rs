@@ -45,7 +45,7 @@ pub(in crate::batch) fn write(query: &Query, records: &Records) -> Result<Record
     for own in [marks, seq_nos].into_iter().flatten() {
         columns.push(numbers(own.iter().map(|number| number.cast_signed())));
     }
-    columns.extend_from_slice(records.arrays());
+    columns.extend_from_slice(records.inputs());
     unnamed(columns)
 }
 

@@ -3,8 +3,13 @@
 
 use std::sync::Arc;
 
+use arrow_array::{BinaryArray, RecordBatch, StringArray};
+
+use crate::array::named::unnamed;
+use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
-use crate::format::block::{BlockKind, decode};
+use crate::core::error::Error;
+use crate::format::block::{BlockKind, decode, encode};
 use crate::format::packed::unpack;
 use crate::plan::limits::Limits;
 
@@ -289,4 +294,27 @@ fn slices_of_a_large_batch_wait_as_long_as_separate_batches() {
         assert_eq!(packer.push(&whole.slice(from, 1000)).unwrap(), []);
     }
     assert!(!packer.finish().unwrap().is_empty());
+}
+
+#[test]
+fn a_block_with_a_column_of_an_unknown_type_is_an_error_of_the_format() {
+    let sum = r#"[{"name": "total", "function": "sum", "columns": ["x"]}]"#;
+    for windows in [GAP_10, r#"{"kind": "sliding", "difference": 10}"#] {
+        let query = query(windows, r#"["key"]"#, sum, 1, Limits::default());
+        let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
+        assert!(packer.push(&batch(&[row(0, 1)])).unwrap().is_empty());
+        let packed = packer.finish().unwrap().remove(0);
+        let (kind, rows) = decode(unpack(&packed).unwrap()[0].block).unwrap();
+        let mut columns = rows.columns().to_vec();
+        *columns.last_mut().unwrap() = Arc::new(StringArray::from(vec!["1"]));
+        let bytes = encode(kind, &unnamed(columns).unwrap()).unwrap();
+        let mut columns = packed.columns().to_vec();
+        columns[2] = Arc::new(BinaryArray::from(vec![bytes.as_slice()]));
+        let damaged = RecordBatch::try_new(packed.schema(), columns).unwrap();
+        let refused = Merger::new(&query).unwrap().push(&damaged);
+        assert!(
+            matches!(refused, Err(Error::Format { what: "block", .. })),
+            "{windows}"
+        );
+    }
 }

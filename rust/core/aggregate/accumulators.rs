@@ -11,8 +11,9 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use super::bound_aggregate::BoundAggregate;
-use super::column::Column;
 use super::list_values::ListValues;
 use super::row_filter::{RowFilter, Selections};
 use super::row_spans::{RowSpans, spanned};
@@ -150,7 +151,7 @@ impl Accumulators {
         slots: &[Slot],
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
     ) -> Result<()> {
         let mut selections = Selections::new(0..slots.len(), times, seq_nos, inputs);
         let rows = InputRows::new(slots.len(), times, seq_nos, inputs)?;
@@ -169,7 +170,7 @@ impl Accumulators {
         row: usize,
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
     ) -> Result<()> {
         let rows = InputRows::new(row + 1, times, seq_nos, inputs)?;
         let mut aggregates = self.aggregates.iter_mut();
@@ -260,7 +261,7 @@ impl Accumulators {
                 .map_err(|error| of_aggregate(error, position))?;
         }
         for (position, column) in results.columns.iter_mut().enumerate() {
-            self.unknown.hide(position, slots, column);
+            self.unknown.hide(position, slots, column)?;
         }
         Ok(results)
     }
@@ -278,7 +279,7 @@ impl Accumulators {
 
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
     /// per slot. Where results are unknown, a column that says which of them follows.
-    pub fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+    pub fn save(&self, slots: &[Slot]) -> Vec<ArrayRef> {
         let aggregates = self.aggregates.iter();
         let states = aggregates.flat_map(|aggregate| aggregate.states.save(slots));
         states.chain(self.unknown.save(slots)).collect()
@@ -289,7 +290,7 @@ impl Accumulators {
     /// # Errors
     ///
     /// The columns are not what `save` writes.
-    pub fn load(&self, states: &[Column<'_>]) -> Result<Self> {
+    pub fn load(&self, states: &[ArrayRef]) -> Result<Self> {
         let slots = common_len(states)?;
         let mut rest = states;
         let mut aggregates = Vec::with_capacity(self.aggregates.len());
@@ -320,7 +321,7 @@ impl Accumulators {
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
         spans: &[RowSpan],
         interrupt: &Interrupt,
     ) -> Result<ListValues> {
@@ -349,7 +350,7 @@ impl Accumulators {
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
         spans: &[RowSpan],
         interrupt: &Interrupt,
     ) -> Result<WindowResults> {
@@ -376,7 +377,7 @@ impl Accumulators {
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
-        inputs: &[Column<'_>],
+        inputs: &[ArrayRef],
         spans: &[RowSpan],
         interrupt: &Interrupt,
         mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, RowSpans<'_>) -> Result<T>,

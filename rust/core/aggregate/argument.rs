@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::column::Column;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::NullBuffer;
+
 use super::scalar::Scalar;
 use super::slot::Slot;
-use super::validity::Validity;
 use super::{InputRows, RowPosition};
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
@@ -49,7 +50,7 @@ pub trait Argument: 'static {
 }
 
 /// The one column that an aggregate takes.
-fn one_column<'a>(rows: InputRows<'a>) -> Result<&'a Column<'a>> {
+fn one_column(rows: InputRows<'_>) -> Result<&ArrayRef> {
     match rows.inputs {
         [column] => Ok(column),
         _ => Err(Error::Internal("an aggregate did not get one column")),
@@ -60,19 +61,19 @@ fn one_column<'a>(rows: InputRows<'a>) -> Result<&'a Column<'a>> {
 pub struct Presence;
 
 impl Argument for Presence {
-    type Columns<'a> = (Option<&'a Validity<'a>>, &'a [Column<'a>]);
+    type Columns<'a> = (Option<&'a NullBuffer>, &'a [ArrayRef]);
     type Row<'a> = bool;
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
         Ok(match rows.inputs {
             [] => (None, &[]),
-            [first, others @ ..] => (first.validity.as_ref(), others),
+            [first, others @ ..] => (first.nulls(), others),
         })
     }
 
     #[inline]
     fn get<'a>((first, others): Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
-        let holds_value = first.is_none_or(|validity| validity.is_valid(row));
+        let holds_value = first.is_none_or(|nulls| nulls.is_valid(row));
         Some(holds_value && others.iter().all(|column| column.is_valid(row)))
     }
 }
@@ -104,17 +105,16 @@ impl Argument for Bounds {
 pub struct Value<V>(PhantomData<V>);
 
 impl<V: Scalar> Argument for Value<V> {
-    type Columns<'a> = (&'a Column<'a>, V::View<'a>);
+    type Columns<'a> = &'a V::Array;
     type Row<'a> = V::Ref<'a>;
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
-        let column = one_column(rows)?;
-        Ok((column, V::view(column)?))
+        V::view(one_column(rows)?)
     }
 
     #[inline]
-    fn get<'a>((column, values): Self::Columns<'a>, row: usize) -> Option<V::Ref<'a>> {
-        column.is_valid(row).then(|| V::at(values, row))
+    fn get<'a>(values: Self::Columns<'a>, row: usize) -> Option<V::Ref<'a>> {
+        V::read(values, row)
     }
 
     #[inline]
@@ -131,7 +131,7 @@ impl<V: Scalar> Argument for Value<V> {
 pub(crate) struct NullableValue<V>(PhantomData<V>);
 
 impl<V: Scalar> Argument for NullableValue<V> {
-    type Columns<'a> = (&'a Column<'a>, V::View<'a>);
+    type Columns<'a> = &'a V::Array;
     type Row<'a> = Option<V::Ref<'a>>;
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
@@ -148,21 +148,19 @@ impl<V: Scalar> Argument for NullableValue<V> {
 pub(crate) struct PositionedValue<V>(PhantomData<V>);
 
 impl<V: Scalar> Argument for PositionedValue<V> {
-    type Columns<'a> = (InputRows<'a>, &'a Column<'a>, V::View<'a>);
+    type Columns<'a> = (InputRows<'a>, &'a V::Array);
     type Row<'a> = (RowPosition, Option<V::Ref<'a>>);
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
-        let column = one_column(rows)?;
-        Ok((rows, column, V::view(column)?))
+        Ok((rows, V::view(one_column(rows)?)?))
     }
 
     #[inline]
     fn get<'a>(
-        (rows, column, values): Self::Columns<'a>,
+        (rows, values): Self::Columns<'a>,
         row: usize,
     ) -> Option<(RowPosition, Option<V::Ref<'a>>)> {
-        let value = column.is_valid(row).then(|| V::at(values, row));
-        Some((rows.position(row), value))
+        Some((rows.position(row), V::read(values, row)))
     }
 }
 
@@ -181,7 +179,7 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
         let [value, by] = rows.inputs else {
             return Err(Error::Internal("an aggregate did not get two columns"));
         };
-        Ok(((rows, value, V::view(value)?), (by, B::view(by)?)))
+        Ok(((rows, V::view(value)?), B::view(by)?))
     }
 
     #[inline]
@@ -208,7 +206,7 @@ impl Argument for Flags {
     #[inline]
     fn get<'a>(rows: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
         let flags = rows.inputs.iter().zip(0..).map(|(column, bit)| {
-            let is_true = matches!(i64::read(column, row), Ok(Some(1)));
+            let is_true = i64::view(column).is_ok_and(|values| i64::read(values, row) == Some(1));
             u32::from(is_true) << bit
         });
         Some((rows.position(row), flags.sum()))
@@ -221,8 +219,8 @@ impl Argument for Flags {
     ) -> Result<()> {
         let mut flags = vec![0_u32; slots.len()];
         for (column, bit) in rows.inputs.iter().zip(0..) {
-            for (row, (flags, &value)) in flags.iter_mut().zip(i64::view(column)?).enumerate() {
-                *flags |= u32::from(value == 1 && column.is_valid(row)) << bit;
+            for (flags, value) in flags.iter_mut().zip(i64::values(column)?) {
+                *flags |= u32::from(value == Some(1)) << bit;
             }
         }
         for (row, (&slot, &flags)) in slots.iter().zip(&flags).enumerate() {
@@ -246,7 +244,7 @@ impl<X: Scalar, Y: Scalar> Argument for Pair<X, Y> {
         let [x, y] = rows.inputs else {
             return Err(Error::Internal("an aggregate did not get two columns"));
         };
-        Ok(((x, X::view(x)?), (y, Y::view(y)?)))
+        Ok((X::view(x)?, Y::view(y)?))
     }
 
     #[inline]

@@ -1,7 +1,8 @@
 //! [`Accumulators`] as states of the record operators: each row of a batch is one record.
 
+use arrow_array::ArrayRef;
+
 use super::accumulators::Accumulators;
-use super::column::Column;
 use super::slot::Slot;
 use super::states::States;
 use super::{RowSpan, SeqNo, two_stacks};
@@ -14,7 +15,7 @@ pub struct BatchStates<'a> {
     accumulators: &'a mut Accumulators,
     times: &'a [Time],
     seq_nos: &'a [SeqNo],
-    inputs: &'a [Column<'a>],
+    inputs: &'a [ArrayRef],
 }
 
 impl<'a> BatchStates<'a> {
@@ -23,7 +24,7 @@ impl<'a> BatchStates<'a> {
         accumulators: &'a mut Accumulators,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
-        inputs: &'a [Column<'a>],
+        inputs: &'a [ArrayRef],
     ) -> Self {
         Self {
             accumulators,

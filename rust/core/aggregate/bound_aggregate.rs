@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::column::Column;
+use arrow_array::ArrayRef;
+
 use super::row_filter::{RowFilter, Selections};
 use super::row_spans::RowSpans;
 use super::slot::Slot;
@@ -106,10 +107,7 @@ impl BoundAggregate {
 
     /// Reads its state columns, which are the first of `columns`: the aggregate with one slot per row,
     /// and the rest of the columns.
-    pub(super) fn load<'b, 'a>(
-        &self,
-        columns: &'b [Column<'a>],
-    ) -> Result<(Self, &'b [Column<'a>])> {
+    pub(super) fn load<'b>(&self, columns: &'b [ArrayRef]) -> Result<(Self, &'b [ArrayRef])> {
         let (own, others) = columns
             .split_at_checked(self.state_columns)
             .ok_or(Error::Internal("state columns are missing"))?;

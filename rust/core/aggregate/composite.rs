@@ -1,14 +1,17 @@
 //! An aggregate that takes the values of several columns as one value. It is null if any of them is.
 
-use super::bytes::Bytes;
-use super::column::{Column, Values};
+use std::sync::Arc;
+
+use arrow_array::builder::LargeBinaryBuilder;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+
 use super::list_values::ListValues;
 use super::row_spans::RowSpans;
 use super::scalar::Scalar;
 use super::slot::Slot;
-use super::validity::Validity;
 use super::{Aggregate, InputRows, downcast};
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 
 /// An aggregate of one column of bytes. It gets the values of all columns as bytes, which are equal
 /// exactly if the values are. Their order has no meaning.
@@ -22,41 +25,32 @@ impl Composite {
 }
 
 /// The values of each row, one after the other; null if any of them is.
-fn composite(columns: &[Column<'_>], rows: usize) -> Result<Column<'static>> {
-    let (mut offsets, mut data) = (Vec::with_capacity(rows + 1), Vec::new());
-    let mut valid = Vec::with_capacity(rows);
-    offsets.push(0);
+fn composite(columns: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+    let (mut values, mut value) = (LargeBinaryBuilder::with_capacity(rows, 0), Vec::new());
     for row in 0..rows {
+        value.clear();
         for column in columns {
-            push(&mut data, column, row)?;
+            push(&mut value, column, row)?;
         }
-        offsets.push(data.len() as i64);
-        valid.push(columns.iter().all(|column| column.is_valid(row)));
+        let is_valid = columns.iter().all(|column| column.is_valid(row));
+        values.append_option(is_valid.then_some(&value));
     }
-    Ok(Column {
-        values: Values::Bytes(Bytes {
-            offsets: offsets.into(),
-            data: data.into(),
-        }),
-        validity: Validity::of(&valid),
-    })
+    Ok(Arc::new(values.finish()))
 }
 
 /// Appends the value of a row, after its length if that is not fixed.
-fn push(bytes: &mut Vec<u8>, column: &Column<'_>, row: usize) -> Result<()> {
-    match &column.values {
-        Values::Int(values) => bytes.extend(i64::at(values, row).to_le_bytes()),
-        Values::Float(values) => {
-            bytes.extend(f64::canonical(f64::at(values, row)).to_le_bytes());
+fn push(bytes: &mut Vec<u8>, column: &ArrayRef, row: usize) -> Result<()> {
+    match column.data_type() {
+        DataType::Int64 => bytes.extend(i64::at(i64::view(column)?, row).to_le_bytes()),
+        DataType::Float64 => {
+            let value = f64::at(f64::view(column)?, row);
+            bytes.extend(f64::canonical(value).to_le_bytes());
         }
-        Values::Wide(values) => bytes.extend(i128::at(values, row).to_le_bytes()),
-        Values::Bytes(values) => {
-            let value = values.get(row);
+        DataType::Decimal128(..) => bytes.extend(i128::at(i128::view(column)?, row).to_le_bytes()),
+        _ => {
+            let value = Box::<[u8]>::at(Box::<[u8]>::view(column)?, row);
             bytes.extend((value.len() as u64).to_le_bytes());
             bytes.extend(value);
-        }
-        Values::List { .. } | Values::Struct(_) => {
-            return Err(Error::Internal("a list or a struct has no value type"));
         }
     }
     Ok(())
@@ -77,7 +71,7 @@ fn with_one<T>(
 
 /// The number of rows.
 fn len(rows: InputRows<'_>) -> usize {
-    rows.inputs.first().map_or(0, Column::len)
+    rows.inputs.first().map_or(0, Array::len)
 }
 
 impl Aggregate for Composite {
@@ -102,7 +96,8 @@ impl Aggregate for Composite {
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let own: Vec<Column<'_>> = rows.inputs.iter().map(|column| column.row(row)).collect();
+        let own = rows.inputs.iter().map(|column| column.slice(row, 1));
+        let own: Vec<ArrayRef> = own.collect();
         let rows = InputRows {
             times: rows.times.get(row..).unwrap_or_default(),
             seq_nos: rows.seq_nos.get(row..).unwrap_or_default(),
@@ -128,19 +123,19 @@ impl Aggregate for Composite {
         self.0.clear(slot);
     }
 
-    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
+    fn lower(&self, slots: &[Slot]) -> Result<ArrayRef> {
         self.0.lower(slots)
     }
 
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+    fn save(&self, slots: &[Slot]) -> Vec<ArrayRef> {
         self.0.save(slots)
     }
 
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
+    fn load(&self, states: &[ArrayRef]) -> Result<Box<dyn Aggregate>> {
         Ok(Box::new(Self(self.0.load(states)?)))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         with_one(rows, len(rows), |rows| self.0.sweep(rows, spans))
     }
 }

@@ -13,8 +13,8 @@ pub(super) fn distinct_values<V: Scalar>(
     spans: RowSpans<'_>,
     mut emit: impl FnMut(i64),
 ) -> Result<()> {
-    let (column, values) = Value::<V>::columns(rows)?;
-    let dictionary = Dictionary::new::<V>(column, values, &spans);
+    let values = Value::<V>::columns(rows)?;
+    let dictionary = Dictionary::new::<V>(values, &spans);
     let mut window = DistinctCodes {
         rows: vec![0; dictionary.len()],
         distinct: 0,

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::column::Column;
+use arrow_array::{ArrayRef, Float64Array};
+
 use super::scalar::Scalar;
 use super::slot::Slot;
 use crate::core::error::Result;
@@ -37,15 +38,15 @@ impl OrderedFloat {
 
 impl Scalar for OrderedFloat {
     type Ref<'a> = Self;
-    type View<'a> = &'a [f64];
+    type Array = Float64Array;
 
-    fn view<'a>(column: &'a Column<'_>) -> Result<&'a [f64]> {
+    fn view(column: &ArrayRef) -> Result<&Float64Array> {
         f64::view(column)
     }
 
     #[inline]
-    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
-        Self::of(f64::at(view, row))
+    fn at(values: &Float64Array, row: usize) -> Self {
+        Self::of(f64::at(values, row))
     }
 
     fn compare(left: Self, right: Self) -> Ordering {
@@ -81,11 +82,11 @@ impl Scalar for OrderedFloat {
         *self = if condition { value } else { *self };
     }
 
-    fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, Self)) -> Result<()> {
+    fn visit(column: &ArrayRef, slots: &[Slot], mut visit: impl FnMut(Slot, Self)) -> Result<()> {
         f64::visit(column, slots, |slot, value| visit(slot, Self::of(value)))
     }
 
-    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> ArrayRef {
         f64::column(values.map(|value| value.map(Self::value)))
     }
 }

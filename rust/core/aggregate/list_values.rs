@@ -3,8 +3,10 @@
 
 use std::ops::AddAssign;
 
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+
 use super::InputRows;
-use super::column::Column;
 use super::distinct_values::distinct_values;
 use super::row_spans::RowSpans;
 use super::scalar::Scalar;
@@ -22,13 +24,22 @@ pub struct ListValues {
 impl ListValues {
     /// This many values of the columns that an aggregate takes, each with `more` extra bytes.
     pub(super) fn of(values: usize, rows: InputRows<'_>, more: usize) -> Self {
-        let width = |column: &Column<'_>| column.value_bytes().div_ceil(column.len().max(1));
-        let width = rows.inputs.iter().map(width).sum::<usize>() + more;
+        let width = rows.inputs.iter().map(value_width).sum::<usize>() + more;
         Self {
             values,
             bytes: values.saturating_mul(width),
         }
     }
+}
+
+/// The bytes of a value of a column on average; nulls take none.
+fn value_width(column: &ArrayRef) -> usize {
+    let all = match column.as_binary_opt::<i64>() {
+        Some(bytes) => bytes.value_data().len() + size_of_val(bytes.value_offsets()),
+        None => column.len() * column.data_type().primitive_width().unwrap_or_default(),
+    };
+    let (len, valid) = (column.len().max(1), column.len() - column.null_count());
+    ((all as u128 * valid as u128 / len as u128) as usize).div_ceil(len)
 }
 
 /// The lists of the distinct values of spans: at most `most` values in each list, and `more` extra

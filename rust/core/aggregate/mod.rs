@@ -10,7 +10,7 @@
 //! | [`function`], [`value_type`], [`result_type`] | what a function says about itself; the types that it takes and gives |
 //! | [`state`] | the state of one slot, and the aggregate that follows from it |
 //! | [`argument`] | what an aggregate takes from a row |
-//! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
+//! | [`column`](mod@column), [`scalar`] | values in columns, which are Arrow arrays |
 //! | [`numeric`], [`total`], [`distance`], [`moments`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
 //! | `value_counts`, `code_counts`, `value_dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
 //! | `row_value` | the value of one row |
@@ -26,13 +26,11 @@ pub(crate) mod result_type;
 pub(crate) mod value_type;
 
 pub(crate) mod argument;
-pub(crate) mod bytes;
-pub mod column;
+pub(crate) mod column;
 pub(crate) mod scalar;
 pub(crate) mod slot;
 pub(crate) mod state;
 pub(crate) mod states;
-pub(crate) mod validity;
 
 pub(crate) mod composite;
 pub(crate) mod distance;
@@ -67,9 +65,10 @@ pub(crate) mod tests;
 
 use std::any::Any;
 
+use arrow_array::{Array, ArrayRef};
+
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
-use column::Column;
 use list_values::ListValues;
 use row_spans::RowSpans;
 use scalar::Scalar;
@@ -83,7 +82,7 @@ pub struct InputRows<'a> {
     /// What orders rows of one time.
     pub seq_nos: &'a [SeqNo],
     /// The columns that the aggregate takes, in its own order.
-    pub inputs: &'a [Column<'a>],
+    pub inputs: &'a [ArrayRef],
 }
 
 impl<'a> InputRows<'a> {
@@ -93,7 +92,7 @@ impl<'a> InputRows<'a> {
         rows: usize,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
-        inputs: &'a [Column<'a>],
+        inputs: &'a [ArrayRef],
     ) -> Result<Self> {
         let has_seq_nos = seq_nos.is_empty() || seq_nos.len() >= rows;
         if times.len() < rows || !has_seq_nos || inputs.iter().any(|input| input.len() < rows) {
@@ -209,29 +208,29 @@ pub trait Aggregate: Any + Send + Sync {
     /// # Errors
     ///
     /// [`Error::ResultOverflow`] names the first of `slots` whose result does not fit.
-    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>>;
+    fn lower(&self, slots: &[Slot]) -> Result<ArrayRef>;
 
     /// The states of `slots` as columns, one row per slot, for blocks and pages.
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>>;
+    fn save(&self, slots: &[Slot]) -> Vec<ArrayRef>;
 
     /// Reads what `save` wrote: a vector with one slot per row.
     ///
     /// # Errors
     ///
     /// The columns are not what `save` writes.
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
+    fn load(&self, states: &[ArrayRef]) -> Result<Box<dyn Aggregate>>;
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one row per span.
     ///
     /// # Errors
     ///
     /// As [`Self::lower`], and if the aggregate does not take these columns.
-    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>>;
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef>;
 }
 
 /// The number of rows that all of the state columns have.
-fn common_len(states: &[Column<'_>]) -> Result<usize> {
-    let len = states.first().map_or(0, Column::len);
+fn common_len(states: &[ArrayRef]) -> Result<usize> {
+    let len = states.first().map_or(0, Array::len);
     if states.iter().all(|column| column.len() == len) {
         Ok(len)
     } else {
@@ -242,7 +241,7 @@ fn common_len(states: &[Column<'_>]) -> Result<usize> {
 }
 
 /// The `N` state columns, which have one number of rows.
-fn state_columns<'b, 'a, const N: usize>(states: &'b [Column<'a>]) -> Result<&'b [Column<'a>; N]> {
+fn state_columns<const N: usize>(states: &[ArrayRef]) -> Result<&[ArrayRef; N]> {
     common_len(states)?;
     states
         .try_into()
@@ -251,8 +250,8 @@ fn state_columns<'b, 'a, const N: usize>(states: &'b [Column<'a>]) -> Result<&'b
 
 /// The numbers of rows in a state column. A number that no query reaches is damage, and might
 /// overflow later.
-fn row_counts(column: &Column<'_>) -> Result<Vec<i64>> {
-    let counts = i64::view(column)?;
+fn row_counts(column: &ArrayRef) -> Result<Vec<i64>> {
+    let counts = i64::view(column)?.values();
     if counts.iter().all(|count| (0..1 << 48).contains(count)) {
         Ok(counts.to_vec())
     } else {

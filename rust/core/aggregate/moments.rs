@@ -5,7 +5,8 @@
 //! Distances are divided by a power of two, so that no power leaves the range of floats. Distances
 //! that are much smaller lose only bits far below the last bit of the largest one's power.
 
-use super::column::{Column, Values};
+use arrow_array::ArrayRef;
+
 use super::distance::Distance;
 use super::double_double::DoubleDouble;
 use super::power_of_two::{exponent_of, exponents};
@@ -139,9 +140,8 @@ impl<V: Distance, const N: usize> Moments<V, N> {
 
     pub(super) fn save<'s>(
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> MomentColumns<Column<'static>, N> {
-        let integers =
-            |field: fn(&Self) -> i64| Column::new(Values::Int(states.clone().map(field).collect()));
+    ) -> MomentColumns<ArrayRef, N> {
+        let integers = |field: fn(&Self) -> i64| i64::dense(states.clone().map(field));
         let center = V::column(states.clone().map(|state| Some(state.center)));
         let head = [
             integers(|state| state.count),
@@ -157,7 +157,7 @@ impl<V: Distance, const N: usize> Moments<V, N> {
     }
 
     /// Reads what [`Self::save`] wrote.
-    pub(super) fn load(columns: MomentColumns<&Column<'_>, N>) -> Result<Vec<Self>> {
+    pub(super) fn load(columns: MomentColumns<&ArrayRef, N>) -> Result<Vec<Self>> {
         let ([counts, centers, exponent_column], sums) = columns;
         let centers = V::view(centers)?;
         let parts = sums.into_iter().flatten().map(f64::view);

@@ -1,6 +1,7 @@
 //! Powers of two that scale floats, so that products of many stay within the range of floats.
 
-use super::column::Column;
+use arrow_array::ArrayRef;
+
 use super::scalar::Scalar;
 use crate::core::error::{Error, Result};
 
@@ -45,12 +46,12 @@ pub(super) fn times_power_of_two(value: f64, exponent: i32) -> f64 {
 }
 
 /// The exponents in a state column.
-pub(super) fn exponents(column: &Column<'_>) -> Result<Vec<i32>> {
+pub(super) fn exponents(column: &ArrayRef) -> Result<Vec<i32>> {
     let exponent = |&exponent: &i64| {
         let allowed = (-1100..=1100).contains(&exponent);
         allowed.then_some(exponent as i32)
     };
-    let exponents = i64::view(column)?.iter().map(exponent);
+    let exponents = i64::view(column)?.values().iter().map(exponent);
     exponents
         .collect::<Option<_>>()
         .ok_or(Error::Internal("a state holds an impossible exponent"))

@@ -9,7 +9,9 @@
 
 use std::ops::Range;
 
-use super::column::Column;
+use arrow_array::ArrayRef;
+
+use super::column::gather;
 use super::scalar::Scalar;
 use super::{InputRows, RowSpan, SeqNo};
 use crate::core::error::{Error, Result};
@@ -33,7 +35,7 @@ impl RowFilter {
 
     /// Whether one row is taken. `inputs` are all input columns; in a cogroup the last one is the
     /// input of each row.
-    pub(super) fn takes(self, row: usize, inputs: &[Column<'_>]) -> Result<bool> {
+    pub(super) fn takes(self, row: usize, inputs: &[ArrayRef]) -> Result<bool> {
         if self.takes_all() {
             return Ok(true);
         }
@@ -47,22 +49,22 @@ impl RowFilter {
 }
 
 /// Whether a column holds an integer in a row; true without a column.
-fn holds(column: Option<&Column<'_>>, wanted: Option<i64>, row: usize) -> Result<bool> {
+fn holds(column: Option<&ArrayRef>, wanted: Option<i64>, row: usize) -> Result<bool> {
     match column {
         None => Ok(true),
-        Some(column) => Ok(i64::read(column, row)? == wanted),
+        Some(column) => Ok(i64::read(i64::view(column)?, row) == wanted),
     }
 }
 
 /// The column of the rows' inputs.
-fn numbers<'b, 'a>(inputs: &'b [Column<'a>]) -> Result<&'b Column<'a>> {
+fn numbers(inputs: &[ArrayRef]) -> Result<&ArrayRef> {
     inputs.last().ok_or(Error::Internal(
         "an aggregate of one input lacks the column of inputs",
     ))
 }
 
 /// The boolean column of a filter.
-fn flags<'b, 'a>(inputs: &'b [Column<'a>], column: usize) -> Result<&'b Column<'a>> {
+fn flags(inputs: &[ArrayRef], column: usize) -> Result<&ArrayRef> {
     inputs.get(column).ok_or(Error::Internal(
         "an aggregate with a condition lacks the column of the condition",
     ))
@@ -73,7 +75,7 @@ pub(super) struct Selections<'a> {
     rows: Range<usize>,
     times: &'a [Time],
     seq_nos: &'a [SeqNo],
-    inputs: &'a [Column<'a>],
+    inputs: &'a [ArrayRef],
     selections: Vec<Selection>,
 }
 
@@ -92,7 +94,7 @@ impl<'a> Selections<'a> {
         rows: Range<usize>,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
-        inputs: &'a [Column<'a>],
+        inputs: &'a [ArrayRef],
     ) -> Self {
         Self {
             rows,
@@ -147,9 +149,9 @@ impl<'a> Selections<'a> {
 }
 
 /// Keeps the rows in which a column holds an integer.
-fn keep(rows: &mut Vec<u32>, column: &Column<'_>, wanted: i64) -> Result<()> {
+fn keep(rows: &mut Vec<u32>, column: &ArrayRef, wanted: i64) -> Result<()> {
     let values = i64::view(column)?;
-    rows.retain(|&row| values.get(row as usize) == Some(&wanted) && column.is_valid(row as usize));
+    rows.retain(|&row| i64::read(values, row as usize) == Some(wanted));
     Ok(())
 }
 
@@ -170,15 +172,15 @@ impl Selection {
     }
 
     /// The entries of these rows in columns.
-    pub(super) fn columns(&self, columns: &[Column<'_>]) -> Result<Vec<Column<'static>>> {
+    pub(super) fn columns(&self, columns: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         columns
             .iter()
-            .map(|column| column.gather(&self.rows))
+            .map(|column| gather(column, &self.rows))
             .collect()
     }
 
     /// These rows, with their [`Self::columns`].
-    pub(super) fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
+    pub(super) fn rows<'b>(&'b self, columns: &'b [ArrayRef]) -> InputRows<'b> {
         InputRows {
             times: &self.times,
             seq_nos: &self.seq_nos,

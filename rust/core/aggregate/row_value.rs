@@ -1,6 +1,7 @@
 //! The value of one row, which may be null, and the row's position.
 
-use super::column::Column;
+use arrow_array::{Array, ArrayRef};
+
 use super::scalar::Scalar;
 use super::{RowPosition, state_columns};
 use crate::core::error::Result;
@@ -42,9 +43,7 @@ impl<V: Scalar> RowValue<V> {
     }
 
     /// State columns: times (null without a row), arrivals, values.
-    pub(super) fn save<'s>(
-        rows: impl Iterator<Item = Option<&'s Self>> + Clone,
-    ) -> [Column<'static>; 3] {
+    pub(super) fn save<'s>(rows: impl Iterator<Item = Option<&'s Self>> + Clone) -> [ArrayRef; 3] {
         [
             i64::column(rows.clone().map(|row| Some(row?.position.0.0))),
             i64::column(rows.clone().map(|row| Some(row?.position.1 as i64))),
@@ -53,7 +52,7 @@ impl<V: Scalar> RowValue<V> {
     }
 
     /// Reads what `save` wrote.
-    pub(super) fn load(columns: &[Column<'_>]) -> Result<Vec<Option<Self>>> {
+    pub(super) fn load(columns: &[ArrayRef]) -> Result<Vec<Option<Self>>> {
         let [times, seq_nos, values] = state_columns(columns)?;
         let row = Self::reader([times, seq_nos, values])?;
         Ok((0..times.len()).map(row).collect())
@@ -61,13 +60,13 @@ impl<V: Scalar> RowValue<V> {
 
     /// Reads the rows of columns that `save` wrote.
     pub(super) fn reader(
-        [times, seq_nos, values]: [&Column<'_>; 3],
+        [times, seq_nos, values]: [&ArrayRef; 3],
     ) -> Result<impl Fn(usize) -> Option<Self>> {
-        let (ticks, numbers, view) = (i64::view(times)?, i64::view(seq_nos)?, V::view(values)?);
+        let (times, seq_nos, values) = (i64::view(times)?, i64::view(seq_nos)?, V::view(values)?);
         Ok(move |row| {
-            let position = (Time(i64::at(ticks, row)), i64::at(numbers, row) as u64);
-            let value = values.is_valid(row).then(|| V::at(view, row));
-            times.is_valid(row).then(|| Self::new(position, value))
+            let time = Time(i64::read(times, row)?);
+            let position = (time, i64::at(seq_nos, row) as u64);
+            Some(Self::new(position, V::read(values, row)))
         })
     }
 }

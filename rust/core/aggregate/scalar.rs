@@ -1,31 +1,36 @@
 //! The kinds of values that typed aggregates take, and their order.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bytes::Bytes;
-use super::column::{Column, Values};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, PrimitiveArray};
+
+use super::column::validity;
 use super::slot::Slot;
-use super::validity::Validity;
 use crate::core::error::{Error, Result};
 
-/// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is
-/// not a list.
+const OTHER_KIND: Error = Error::Internal("an aggregate got a column of another kind");
+
+/// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each type of [columns](super::column) that
+/// is not a list or a struct.
 pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// A value read in place.
     type Ref<'a>: Copy;
-    /// All values of a column.
-    type View<'a>: Copy;
+    /// The columns of these values.
+    type Array: Array;
 
     /// Views a column as values of this kind.
     ///
     /// # Errors
     ///
     /// The column is of another kind.
-    fn view<'a>(column: &'a Column<'_>) -> Result<Self::View<'a>>;
+    fn view(column: &ArrayRef) -> Result<&Self::Array>;
     /// The value of a row; without a meaning if the row is null.
-    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
+    fn at(values: &Self::Array, row: usize) -> Self::Ref<'_>;
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
     /// The value that represents all values equal to it by [`Scalar::compare`]: 0.0 for -0.0,
@@ -55,14 +60,9 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         }
     }
     /// The value of a row; none where the row is null or not there.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::view`].
     #[inline]
-    fn read<'a>(column: &'a Column<'_>, row: usize) -> Result<Option<Self::Ref<'a>>> {
-        let values = Self::view(column)?;
-        Ok((row < column.len() && column.is_valid(row)).then(|| Self::at(values, row)))
+    fn read(values: &Self::Array, row: usize) -> Option<Self::Ref<'_>> {
+        (row < values.len() && values.is_valid(row)).then(|| Self::at(values, row))
     }
     /// Calls `visit` with the slot and the value of each row that holds one.
     ///
@@ -70,14 +70,14 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     ///
     /// As [`Self::view`].
     fn visit(
-        column: &Column<'_>,
+        column: &ArrayRef,
         slots: &[Slot],
         mut visit: impl FnMut(Slot, Self::Ref<'_>),
     ) -> Result<()> {
         let values = Self::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                visit(slot, Self::at(values, row));
+            if let Some(value) = Self::read(values, row) {
+                visit(slot, value);
             }
         }
         Ok(())
@@ -87,13 +87,16 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// # Errors
     ///
     /// As [`Self::view`].
-    fn values<'a>(column: &'a Column<'_>) -> Result<impl Iterator<Item = Option<Self::Ref<'a>>>> {
+    fn values(column: &ArrayRef) -> Result<impl Iterator<Item = Option<Self::Ref<'_>>>> {
         let values = Self::view(column)?;
-        let value = move |row| column.is_valid(row).then(|| Self::at(values, row));
-        Ok((0..column.len()).map(value))
+        Ok((0..values.len()).map(|row| Self::read(values, row)))
     }
     /// A new column of optional values.
-    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> ArrayRef;
+    /// A new column without nulls.
+    fn dense<'r>(values: impl IntoIterator<Item = Self::Ref<'r>>) -> ArrayRef {
+        Self::column(values.into_iter().map(Some))
+    }
 }
 
 /// Splits optional values into values (zero for null) and validity.
@@ -123,21 +126,18 @@ fn ordered_bits(value: f64) -> i64 {
 }
 
 macro_rules! primitive {
-    ($type:ty, $kind:ident, $compare:expr, $compare_bits:expr, $canonical:expr) => {
+    ($type:ty, $arrow:ty, $compare:expr, $compare_bits:expr, $canonical:expr) => {
         impl Scalar for $type {
             type Ref<'a> = $type;
-            type View<'a> = &'a [$type];
+            type Array = PrimitiveArray<$arrow>;
 
-            fn view<'a>(column: &'a Column<'_>) -> Result<&'a [$type]> {
-                match &column.values {
-                    Values::$kind(values) => Ok(values),
-                    _ => Err(Error::Internal("an aggregate got a column of another kind")),
-                }
+            fn view(column: &ArrayRef) -> Result<&Self::Array> {
+                column.as_primitive_opt().ok_or(OTHER_KIND)
             }
 
             #[inline]
-            fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
-                view.get(row).copied().unwrap_or_default()
+            fn at(values: &Self::Array, row: usize) -> $type {
+                values.values().get(row).copied().unwrap_or_default()
             }
 
             #[inline]
@@ -176,15 +176,16 @@ macro_rules! primitive {
             }
 
             fn visit(
-                column: &Column<'_>,
+                column: &ArrayRef,
                 slots: &[Slot],
                 mut visit: impl FnMut(Slot, $type),
             ) -> Result<()> {
-                let rows = slots.iter().zip(Self::view(column)?);
-                match &column.validity {
+                let values = Self::view(column)?;
+                let rows = slots.iter().zip(values.values());
+                match values.nulls().filter(|nulls| nulls.null_count() > 0) {
                     None => rows.for_each(|(&slot, &value)| visit(slot, value)),
-                    Some(validity) => rows.enumerate().for_each(|(row, (&slot, &value))| {
-                        if validity.is_valid(row) {
+                    Some(nulls) => rows.zip(nulls).for_each(|((&slot, &value), is_valid)| {
+                        if is_valid {
                             visit(slot, value);
                         }
                     }),
@@ -192,12 +193,15 @@ macro_rules! primitive {
                 Ok(())
             }
 
-            fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
-                let (values, flags) = split(values);
-                Column {
-                    values: Values::$kind(values.into()),
-                    validity: Validity::of(&flags),
-                }
+            fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> ArrayRef {
+                let (values, valid) = split(values);
+                let values = PrimitiveArray::<$arrow>::new(values.into(), validity(&valid));
+                Arc::new(values)
+            }
+
+            fn dense<'r>(values: impl IntoIterator<Item = Self::Ref<'r>>) -> ArrayRef {
+                let values: Vec<$type> = values.into_iter().collect();
+                Arc::new(PrimitiveArray::<$arrow>::from(values))
             }
         }
     };
@@ -205,21 +209,21 @@ macro_rules! primitive {
 
 primitive!(
     i64,
-    Int,
+    Int64Type,
     |left: i64, right: i64| left.cmp(&right),
     Self::compare,
     |value| value
 );
 primitive!(
     i128,
-    Wide,
+    Decimal128Type,
     |left: i128, right: i128| left.cmp(&right),
     Self::compare,
     |value| value
 );
 primitive!(
     f64,
-    Float,
+    Float64Type,
     compare_floats,
     |left, right| ordered_bits(left).cmp(&ordered_bits(right)),
     |value: f64| if value.is_nan() {
@@ -231,18 +235,23 @@ primitive!(
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];
-    type View<'a> = &'a Bytes<'a>;
+    type Array = LargeBinaryArray;
 
-    fn view<'a>(column: &'a Column<'_>) -> Result<&'a Bytes<'a>> {
-        match &column.values {
-            Values::Bytes(bytes) => Ok(bytes),
-            _ => Err(Error::Internal("an aggregate got a column of another kind")),
-        }
+    fn view(column: &ArrayRef) -> Result<&LargeBinaryArray> {
+        column.as_binary_opt().ok_or(OTHER_KIND)
     }
 
+    /// Empty if the offsets do not fit the bytes.
     #[inline]
-    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
-        view.get(row)
+    fn at(values: &LargeBinaryArray, row: usize) -> &[u8] {
+        let offsets = values.value_offsets();
+        match (offsets.get(row), offsets.get(row + 1)) {
+            (Some(&from), Some(&to)) => {
+                let bytes = values.value_data().get(from as usize..to as usize);
+                bytes.unwrap_or_default()
+            }
+            _ => &[],
+        }
     }
 
     #[inline]
@@ -279,17 +288,7 @@ impl Scalar for Box<[u8]> {
         }
     }
 
-    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
-        let mut flags = Vec::new();
-        let bytes: Bytes<'static> = values
-            .map(|value| {
-                flags.push(value.is_some());
-                value.unwrap_or_default()
-            })
-            .collect();
-        Column {
-            values: Values::Bytes(bytes),
-            validity: Validity::of(&flags),
-        }
+    fn column<'r>(values: impl Iterator<Item = Option<&'r [u8]>>) -> ArrayRef {
+        Arc::new(LargeBinaryArray::from_iter(values))
     }
 }

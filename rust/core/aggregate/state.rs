@@ -1,7 +1,8 @@
 //! The state of one slot. [`State`] defines it, and [`StateVec`] turns it into an [`Aggregate`].
 
+use arrow_array::ArrayRef;
+
 use super::argument::Argument;
-use super::column::Column;
 use super::list_values::ListValues;
 use super::row_spans::RowSpans;
 use super::slot::{PerSlot, Slot};
@@ -44,17 +45,17 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     fn lower<'s>(
         options: &Self::Options,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>>;
+    ) -> Result<ArrayRef>;
 
     /// The columns of a page or a block, with one row for each state. Their number is always the same.
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>>;
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef>;
 
     /// Reads what [`Self::save`] wrote.
     ///
     /// # Errors
     ///
     /// The columns are not what `save` writes.
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>>;
 
     /// The total size of the lists that [`Self::sweep`] makes of these rows, if results are lists.
     ///
@@ -79,7 +80,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
         options: &Self::Options,
         rows: InputRows<'_>,
         spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let columns = Self::Argument::columns(rows)?;
         let mut states = Vec::with_capacity(spans.len());
         sweep::two_stacks(
@@ -100,11 +101,11 @@ pub trait State: Clone + Default + Send + Sync + 'static {
 /// `save` and `load` of a state that is another one under a name of its own.
 macro_rules! save_as {
     ($state:ty) => {
-        fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
             <$state>::save(states.map(|state| &state.0))
         }
 
-        fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
             Ok(<$state>::load(columns)?.into_iter().map(Self).collect())
         }
     };
@@ -192,22 +193,22 @@ impl<S: State> Aggregate for StateVec<S> {
         self.states[slot] = S::default();
     }
 
-    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
+    fn lower(&self, slots: &[Slot]) -> Result<ArrayRef> {
         S::lower(&self.options, self.states_of(slots))
     }
 
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+    fn save(&self, slots: &[Slot]) -> Vec<ArrayRef> {
         S::save(self.states_of(slots))
     }
 
-    fn load(&self, columns: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
+    fn load(&self, columns: &[ArrayRef]) -> Result<Box<dyn Aggregate>> {
         Ok(Box::new(Self {
             options: self.options.clone(),
             states: PerSlot(S::load(columns)?),
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         S::sweep(&self.options, rows, spans)
     }
 }

@@ -11,12 +11,12 @@
 
 use std::collections::VecDeque;
 
+use arrow_array::ArrayRef;
+
 use super::RowSpan;
-use super::column::Column;
 use super::row_spans::RowSpans;
 use super::scalar::Scalar;
 use super::total::Total;
-use crate::core::error::Result;
 
 /// Row spans as ranges of row numbers.
 fn ranges(spans: &[RowSpan]) -> impl Iterator<Item = (usize, usize)> {
@@ -165,10 +165,8 @@ pub(super) fn totals<V: Copy, T: Total<V>, S>(
 
 /// The values of rows; null for no row and for a null row.
 pub(super) fn gather<V: Scalar>(
-    column: &Column<'_>,
+    values: &V::Array,
     rows: impl IntoIterator<Item = Option<usize>>,
-) -> Result<Column<'static>> {
-    let values = V::view(column)?;
-    let value = |row: usize| column.is_valid(row).then(|| V::at(values, row));
-    Ok(V::column(rows.into_iter().map(|row| row.and_then(value))))
+) -> ArrayRef {
+    V::column(rows.into_iter().map(|row| V::read(values, row?)))
 }

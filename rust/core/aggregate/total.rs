@@ -2,7 +2,8 @@
 
 use ethnum::I256;
 
-use super::column::{Column, Values};
+use arrow_array::ArrayRef;
+
 use super::double_double::DoubleDouble;
 use super::scalar::Scalar;
 use crate::core::error::{Error, Result};
@@ -36,13 +37,13 @@ pub trait Total<V>: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// Adds another total.
     fn merge(&mut self, other: &Self);
     /// State columns.
-    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>>;
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<ArrayRef>;
     /// Reads state columns.
     ///
     /// # Errors
     ///
     /// The columns are not what [`Self::save`] writes.
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>>;
 }
 
 impl Total<i64> for i128 {
@@ -63,17 +64,17 @@ impl Total<i64> for i128 {
         *self = self.wrapping_add(*other);
     }
 
-    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>> {
-        vec![Column::new(Values::Wide(totals.copied().collect()))]
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<ArrayRef> {
+        vec![i128::dense(totals.copied())]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [totals] = columns else {
             return Err(Error::Internal(
                 "an integer total does not have one state column",
             ));
         };
-        Ok(Self::view(totals)?.to_vec())
+        Ok(Self::view(totals)?.values().to_vec())
     }
 }
 
@@ -95,24 +96,22 @@ impl Total<i128> for I256 {
         *self = self.wrapping_add(*other);
     }
 
-    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>> {
-        let highs = totals.clone().map(|total| total.into_words().0).collect();
-        let lows = totals.map(|total| total.into_words().1).collect();
-        vec![
-            Column::new(Values::Wide(highs)),
-            Column::new(Values::Wide(lows)),
-        ]
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<ArrayRef> {
+        let highs = totals.clone().map(|total| total.into_words().0);
+        let lows = totals.map(|total| total.into_words().1);
+        vec![i128::dense(highs), i128::dense(lows)]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [highs, lows] = columns else {
             return Err(Error::Internal(
                 "a decimal total does not have two state columns",
             ));
         };
         Ok(i128::view(highs)?
+            .values()
             .iter()
-            .zip(i128::view(lows)?)
+            .zip(i128::view(lows)?.values())
             .map(|(&high, &low)| Self::from_words(high, low))
             .collect())
     }
@@ -135,24 +134,22 @@ impl Total<f64> for DoubleDouble {
         Self::merge(self, *other);
     }
 
-    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>> {
-        let highs = totals.clone().map(|total| total.high).collect();
-        let lows = totals.map(|total| total.low).collect();
-        vec![
-            Column::new(Values::Float(highs)),
-            Column::new(Values::Float(lows)),
-        ]
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<ArrayRef> {
+        let highs = totals.clone().map(|total| total.high);
+        let lows = totals.map(|total| total.low);
+        vec![f64::dense(highs), f64::dense(lows)]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [highs, lows] = columns else {
             return Err(Error::Internal(
                 "a float total does not have two state columns",
             ));
         };
         Ok(f64::view(highs)?
+            .values()
             .iter()
-            .zip(f64::view(lows)?)
+            .zip(f64::view(lows)?.values())
             .map(|(&high, &low)| Self { high, low })
             .collect())
     }

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::Bytes;
-use super::column::{Column, Values};
+use arrow_array::{Array, ArrayRef};
+use arrow_select::nullif::nullif;
+
+use super::scalar::Scalar;
 use super::slot::Slot;
-use super::validity::Validity;
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 
 /// For each aggregate with an unknown result, which slots have it. Slots past the end have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,18 +79,22 @@ impl UnknownResults {
     }
 
     /// Makes the unknown results of an aggregate null. `column` has the results of `slots`.
-    pub(super) fn hide(&self, aggregate: usize, slots: &[Slot], column: &mut Column<'static>) {
+    pub(super) fn hide(
+        &self,
+        aggregate: usize,
+        slots: &[Slot],
+        column: &mut ArrayRef,
+    ) -> Result<()> {
         if self.0.contains_key(&aggregate) {
-            let rows = slots.iter().enumerate();
-            let is_valid =
-                rows.map(|(row, &slot)| column.is_valid(row) && !self.has(aggregate, slot));
-            column.validity = Validity::of(&is_valid.collect::<Vec<_>>());
+            let is_unknown = slots.iter().map(|&slot| self.has(aggregate, slot));
+            *column = nullif(column, &is_unknown.collect::<Vec<_>>().into())?;
         }
+        Ok(())
     }
 
     /// A column with the numbers of the aggregates whose results are unknown, as bits, a row for each
     /// of `slots`. `None` if all results are known.
-    pub(crate) fn save(&self, slots: &[Slot]) -> Option<Column<'static>> {
+    pub(crate) fn save(&self, slots: &[Slot]) -> Option<ArrayRef> {
         let bits = |&slot: &Slot| {
             let mut bits = Vec::new();
             for &aggregate in self.0.keys() {
@@ -104,27 +109,24 @@ impl UnknownResults {
         };
         let rows: Vec<Vec<u8>> = slots.iter().map(bits).collect();
         let is_known = rows.iter().all(Vec::is_empty);
-        let bytes = || rows.iter().map(Vec::as_slice).collect();
-        (!is_known).then(|| Column::new(Values::Bytes(bytes())))
+        (!is_known).then(|| Box::<[u8]>::dense(rows.iter().map(Vec::as_slice)))
     }
 
     /// Reads what [`Self::save`] wrote: a slot per row.
-    pub(super) fn load(column: &Column<'_>) -> Result<Self> {
-        let Values::Bytes(bytes) = &column.values else {
-            return Err(Error::Internal("unknown results are not bits"));
-        };
+    pub(super) fn load(column: &ArrayRef) -> Result<Self> {
+        let bytes = Box::<[u8]>::view(column)?;
         let mut unknown = Self::default();
         for row in 0..column.len() {
-            let slot = Slot::of(row)?;
-            set_bits(bytes, row).for_each(|aggregate| unknown.mark(aggregate, slot));
+            let (slot, bytes) = (Slot::of(row)?, Box::<[u8]>::at(bytes, row));
+            set_bits(bytes).for_each(|aggregate| unknown.mark(aggregate, slot));
         }
         Ok(unknown)
     }
 }
 
-/// The numbers of the bits that are set in a row.
-fn set_bits<'b>(bytes: &'b Bytes<'_>, row: usize) -> impl Iterator<Item = usize> + 'b {
-    let bytes = bytes.get(row).iter().enumerate();
+/// The numbers of the bits that are set.
+fn set_bits(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let bytes = bytes.iter().enumerate();
     bytes.flat_map(|(place, &byte)| {
         (0..8)
             .filter(move |bit| byte >> bit & 1 == 1)
@@ -169,7 +171,7 @@ mod tests {
                 assert_eq!(read.has(aggregate, slot), unknown.has(aggregate, slot));
             }
         }
-        let numbers = Column::new(Values::Int(vec![1].into()));
+        let numbers = i64::dense([1]);
         assert!(UnknownResults::load(&numbers).is_err());
     }
 }

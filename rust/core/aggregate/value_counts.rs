@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use super::argument::{Argument, Value};
 use super::code_counts::CodeCounts;
-use super::column::{Column, Values};
+use super::column::{Lists, list};
 use super::row_spans::RowSpans;
 use super::scalar::Scalar;
 use super::value_dictionary::Dictionary;
@@ -90,7 +92,7 @@ impl<V: Scalar> ValueCounts<V> {
     }
 
     /// Lists of values, and lists of as many counts.
-    pub(super) fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    pub(super) fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let (mut offsets, mut values, mut counts) = (vec![0], Vec::new(), Vec::new());
         for state in states {
             for (value, count) in state.ascending() {
@@ -99,17 +101,17 @@ impl<V: Scalar> ValueCounts<V> {
             }
             offsets.push(values.len() as i64);
         }
-        let values = V::column(values.into_iter().map(Some));
+        let values = V::dense(values);
         vec![
-            Column::list(offsets.clone(), values),
-            Column::list(offsets, Column::new(Values::Int(counts.into()))),
+            list(offsets.clone(), values),
+            list(offsets, i64::dense(counts)),
         ]
     }
 
     /// Reads what [`Self::save`] wrote.
-    pub(super) fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    pub(super) fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [values, counts] = state_columns(columns)?;
-        let (values, counts) = (values.lists()?, counts.lists()?);
+        let (values, counts) = (Lists::of(values)?, Lists::of(counts)?);
         let (view, numbers) = (V::view(values.elements)?, row_counts(counts.elements)?);
         let counted = |element: usize| {
             let count = numbers.get(element).filter(|count| **count > 0)?;
@@ -133,8 +135,8 @@ impl<V: Scalar> ValueCounts<V> {
         spans: RowSpans<'_>,
         mut emit: impl FnMut(&CodeCounts, &dyn Fn(u32) -> Option<V::Ref<'a>>),
     ) -> Result<()> {
-        let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values, &spans);
+        let values = Value::<V>::columns(rows)?;
+        let dictionary = Dictionary::new::<V>(values, &spans);
         let code = |row: usize| dictionary.code(row);
         let value = |code: u32| dictionary.value::<V>(values, code).map(V::canonical);
         sweep::subtract_on_evict(

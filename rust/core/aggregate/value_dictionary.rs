@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use arrow_array::Array;
+
 use super::RowSpan;
-use super::column::Column;
 use super::row_spans::spanned;
 use super::scalar::Scalar;
 
@@ -19,16 +20,12 @@ pub(super) struct Dictionary {
 
 impl Dictionary {
     /// The dictionary of a column's rows from the first span to the last one.
-    pub(super) fn new<V: Scalar>(
-        column: &Column<'_>,
-        values: V::View<'_>,
-        spans: &[RowSpan],
-    ) -> Self {
+    pub(super) fn new<V: Scalar>(values: &V::Array, spans: &[RowSpan]) -> Self {
         let Range { start, end } = spanned(spans);
         let compare =
             |left: usize, right: usize| V::compare(V::at(values, left), V::at(values, right));
-        let mut rows: Vec<usize> = (start..end.min(column.len()))
-            .filter(|&row| column.is_valid(row))
+        let mut rows: Vec<usize> = (start..end.min(values.len()))
+            .filter(|&row| values.is_valid(row))
             .collect();
         rows.sort_unstable_by(|&left, &right| compare(left, right));
         let mut dictionary = Self {
@@ -61,7 +58,7 @@ impl Dictionary {
     }
 
     /// The value of a code.
-    pub(super) fn value<'a, V: Scalar>(&self, values: V::View<'a>, code: u32) -> Option<V::Ref<'a>>
+    pub(super) fn value<'a, V: Scalar>(&self, values: &'a V::Array, code: u32) -> Option<V::Ref<'a>>
     where
         V::Ref<'a>: Copy,
     {

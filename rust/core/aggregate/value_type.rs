@@ -31,7 +31,7 @@ pub enum ValueType {
     Row,
 }
 
-/// The kind of values in the [`Column`](super::column::Column) of a type.
+/// The kind of values in the column of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Numbers.

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::column::Column;
+use arrow_array::{Array, ArrayRef, new_null_array};
+use arrow_select::concat::concat;
+
 use crate::core::error::{Error, Result};
 
 /// What happens to a result that does not fit its type.
@@ -22,13 +24,13 @@ pub enum Overflow {
 #[derive(Clone, Debug, Default)]
 pub struct WindowResults {
     /// The columns.
-    pub columns: Vec<Column<'static>>,
+    pub columns: Vec<ArrayRef>,
     /// How many results are null because they do not fit their type.
     pub overflows: u64,
 }
 
-impl From<Vec<Column<'static>>> for WindowResults {
-    fn from(columns: Vec<Column<'static>>) -> Self {
+impl From<Vec<ArrayRef>> for WindowResults {
+    fn from(columns: Vec<ArrayRef>) -> Self {
         Self {
             columns,
             overflows: 0,
@@ -43,13 +45,13 @@ impl WindowResults {
         &mut self,
         overflow: Overflow,
         windows: usize,
-        mut lower: impl FnMut(Range<usize>) -> Result<Column<'static>>,
+        mut lower: impl FnMut(Range<usize>) -> Result<ArrayRef>,
     ) -> Result<()> {
         let column = match lower(0..windows) {
             Err(Error::ResultOverflow { .. }) if overflow == Overflow::Null => {
-                let mut column = lower(0..0)?;
-                self.overflows += append(&mut column, 0..windows, &mut lower)?;
-                column
+                let mut parts = vec![lower(0..0)?];
+                self.overflows += append(&mut parts, 0..windows, &mut lower)?;
+                concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())?
             }
             column => column?,
         };
@@ -61,21 +63,25 @@ impl WindowResults {
 /// Appends the results of a range, and null for those that do not fit. Returns how many do not. One
 /// that does not fit costs as many calls as the range can be halved.
 fn append(
-    column: &mut Column<'static>,
+    parts: &mut Vec<ArrayRef>,
     range: Range<usize>,
-    lower: &mut impl FnMut(Range<usize>) -> Result<Column<'static>>,
+    lower: &mut impl FnMut(Range<usize>) -> Result<ArrayRef>,
 ) -> Result<u64> {
     match lower(range.clone()) {
         Err(Error::ResultOverflow { .. }) if range.len() == 1 => {
-            column.append_null();
+            let empty = lower(0..0)?;
+            parts.push(new_null_array(empty.data_type(), 1));
             Ok(1)
         }
         Err(Error::ResultOverflow { .. }) => {
             let middle = range.start + range.len() / 2;
-            let first = append(column, range.start..middle, lower)?;
-            Ok(first + append(column, middle..range.end, lower)?)
+            let first = append(parts, range.start..middle, lower)?;
+            Ok(first + append(parts, middle..range.end, lower)?)
         }
-        results => column.append(&results?).map(|()| 0),
+        results => {
+            parts.push(results?);
+            Ok(0)
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::array::convert::{canonical, value_type, view};
+use crate::array::convert::{canonical, value_type};
 use crate::array::dictionary::unpacked;
-use crate::array::result_array::{array, result};
+use crate::array::result_array::typed;
+use crate::core::aggregate::column::gather;
 use crate::core::aggregate::value_type::{NumberKind, ValueKind, ValueType};
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -15,6 +16,7 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat;
 use arrow_select::take::take;
 use proptest::prelude::*;
 
@@ -22,8 +24,7 @@ use crate::keys::tests::keys::{Random, flat_types, nested_types};
 
 /// The rows of an array by way of its column.
 fn through(array: &ArrayRef, rows: &[u32]) -> ArrayRef {
-    let canonical = canonical(array).unwrap();
-    let column = view(&canonical).unwrap();
+    let column = canonical(array).unwrap();
     assert_eq!(column.len(), array.len());
     let nulls = array.logical_nulls();
     assert!(
@@ -31,7 +32,11 @@ fn through(array: &ArrayRef, rows: &[u32]) -> ArrayRef {
             .all(|row| column.is_valid(row)
                 == nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
     );
-    result(column.gather(rows).unwrap(), &unpacked(array.data_type())).unwrap()
+    typed(
+        &gather(&column, rows).unwrap(),
+        &unpacked(array.data_type()),
+    )
+    .unwrap()
 }
 
 fn all(array: &ArrayRef) -> Vec<u32> {
@@ -84,13 +89,14 @@ proptest! {
         let mut random = Random(seed);
         for data_type in types() {
             let whole = random.column(&data_type, cuts.iter().sum());
-            let mut column = view(&canonical(&new_empty_array(&data_type)).unwrap()).unwrap().gather(&[]).unwrap();
+            let mut pieces = vec![canonical(&new_empty_array(&data_type)).unwrap()];
             let mut from = 0;
             for &cut in &cuts {
-                column.append(&view(&canonical(&whole.slice(from, cut)).unwrap()).unwrap()).unwrap();
+                pieces.push(canonical(&whole.slice(from, cut)).unwrap());
                 from += cut;
             }
-            prop_assert_eq!(&result(column, &unpacked(&data_type)).unwrap(), &cast(&whole, &unpacked(&data_type)).unwrap());
+            let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+            prop_assert_eq!(&typed(&concat(&pieces).unwrap(), &unpacked(&data_type)).unwrap(), &cast(&whole, &unpacked(&data_type)).unwrap());
         }
     }
 }
@@ -250,8 +256,5 @@ fn a_canonical_array_is_the_column_and_nothing_more() {
         numbers.to_data().buffers()[0].ptr_eq(&same.to_data().buffers()[0]),
         "int64 is viewed without a copy"
     );
-    assert_eq!(
-        &array(view(&same).unwrap().gather(&[0, 1, 2]).unwrap()).unwrap(),
-        &numbers
-    );
+    assert_eq!(&gather(&same, &[0, 1, 2]).unwrap(), &numbers);
 }

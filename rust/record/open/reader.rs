@@ -12,8 +12,8 @@ use arrow_schema::Field;
 use super::clock::{OpenClock, unreadable};
 use super::row::{OpenRow, OpenState};
 use super::writer::{self, RUN_ID_LEN, Section, UNKNOWN, run_id};
+use crate::array::convert;
 use crate::array::untrusted::read_untrusted;
-use crate::array::{convert, result_array};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::unknown_results::UnknownResults;
 use crate::core::error::{Error, Result};
@@ -195,7 +195,7 @@ impl<'c> OpenReader<'c> {
             }
         }
         if let Some(unknown) = unknown.save(&Slot::below(payloads.len())?) {
-            columns.push(result_array::array(unknown)?);
+            columns.push(unknown);
         }
         columns.extend(functions);
         Ok(columns)

@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use super::clock::{OpenClock, unreadable};
 use super::row::{OpenRow, RowKind, seal};
 use crate::array::halves::in_halves;
-use crate::array::result_array::{self, capacity_error};
+use crate::array::result_array::capacity_error;
 use crate::batch::batch_operator::RESULT_ROWS;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -65,10 +65,8 @@ pub(super) struct Section {
 pub(super) fn sections(state: &StateStore) -> Result<Vec<Section>> {
     let (query, widths) = (&state.query, state.accumulators.widths());
     let built_in = widths.len();
-    let mut types = Vec::new();
-    for column in state.accumulators.save(&[]) {
-        types.push(result_array::array(column)?.data_type().clone());
-    }
+    let columns = state.accumulators.save(&[]).into_iter();
+    let mut types: Vec<DataType> = columns.map(|column| column.data_type().clone()).collect();
     let functions = types.len();
     for (nth, function) in state.functions.iter().enumerate() {
         let values = save(query, nth, function.as_ref(), &[], &[])?;
@@ -113,10 +111,7 @@ pub(super) fn sections(state: &StateStore) -> Result<Vec<Section>> {
 pub(super) fn nothing(state: &StateStore, sections: &[Section]) -> Result<Vec<Vec<u8>>> {
     let mut empty = state.accumulators.fresh();
     empty.resize(1);
-    let mut columns = Vec::new();
-    for column in empty.save(&[Slot(0)]) {
-        columns.push(result_array::array(column)?);
-    }
+    let mut columns = empty.save(&[Slot(0)]);
     for (nth, function) in state.functions.iter().enumerate() {
         let values = save(&state.query, nth, function.as_ref(), &[], &[])?;
         columns.push(new_null_array(values.data_type(), 1));
@@ -143,11 +138,8 @@ fn states(
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<Vec<Option<Rows>>> {
-    let mut columns = Vec::new();
-    let built_in = state.accumulators.widths().sum();
-    for column in state.accumulators.save(slots).into_iter().take(built_in) {
-        columns.push(result_array::array(column)?);
-    }
+    let mut columns = state.accumulators.save(slots);
+    columns.truncate(state.accumulators.widths().sum());
     for (nth, function) in state.functions.iter().enumerate() {
         columns.push(save(&state.query, nth, function.as_ref(), slots, windows)?);
     }

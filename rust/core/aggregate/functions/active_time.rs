@@ -4,8 +4,10 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Bounds;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{Lists, list};
 use crate::core::aggregate::function::{AggregateFunction, Breaks, FunctionCall, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
@@ -222,7 +224,7 @@ impl State for ActiveState {
     fn lower<'s>(
         options: &ActiveOptions,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let mut runs = Vec::new();
         let result = |(window, state): (usize, &Self)| {
             runs.clear();
@@ -231,10 +233,10 @@ impl State for ActiveState {
             result.ok_or_else(|| overflow(window, "the active time does not fit the result type"))
         };
         let results: Result<Vec<i64>> = states.enumerate().map(result).collect();
-        Ok(Column::new(Values::Int(results?.into())))
+        Ok(i64::dense(results?))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let (mut offsets, mut runs) = (vec![0], Vec::new());
         for state in states.clone() {
             state.append_to(&mut runs);
@@ -243,15 +245,15 @@ impl State for ActiveState {
         let starts = i64::column(runs.iter().map(|run| Some(run.start.0)));
         let ends = i64::column(runs.iter().map(|run| Some(run.end.0)));
         vec![
-            Column::list(offsets.clone(), starts),
-            Column::list(offsets, ends),
+            list(offsets.clone(), starts),
+            list(offsets, ends),
             i64::column(states.map(|state| Some(state.limit.0.cast_signed()))),
         ]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [starts, ends, limits] = state_columns(columns)?;
-        let (starts, ends, limits) = (starts.lists()?, ends.lists()?, i64::view(limits)?);
+        let (starts, ends, limits) = (Lists::of(starts)?, Lists::of(ends)?, i64::view(limits)?);
         let (from, to) = (i64::view(starts.elements)?, i64::view(ends.elements)?);
         let state = |(runs, &limit): (Range<usize>, &i64)| {
             let limit = u64::try_from(limit).map(Span);
@@ -272,6 +274,10 @@ impl State for ActiveState {
             }
             Ok(state)
         };
-        starts.ranges(&[ends])?.zip(limits).map(state).collect()
+        starts
+            .ranges(&[ends])?
+            .zip(limits.values())
+            .map(state)
+            .collect()
     }
 }

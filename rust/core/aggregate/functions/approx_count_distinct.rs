@@ -9,8 +9,9 @@ use std::marker::PhantomData;
 
 use datasketches::hll::{Coupon, HllSketch, HllType, HllUnion};
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
@@ -101,22 +102,22 @@ impl<V: Scalar> State for ApproxCountDistinctState<V> {
     fn lower<'s>(
         _size: &SketchSize,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let estimate = |state: &Self| match &state.sketch {
             Some(sketch) => sketch.composite_estimate().round() as i64,
             None => 0,
         };
-        Ok(Column::new(Values::Int(states.map(estimate).collect())))
+        Ok(i64::dense(states.map(estimate)))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let sketches: Vec<Option<Vec<u8>>> = states
             .map(|state| state.sketch.as_ref().map(HllSketch::serialize))
             .collect();
         vec![Box::<[u8]>::column(sketches.iter().map(Option::as_deref))]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [column] = state_columns(columns)?;
         let state = |bytes: Option<&[u8]>| {
             let sketch = bytes.map(HllSketch::deserialize).transpose();

@@ -9,15 +9,16 @@
 //!   1_000_003   11110100001001000011 (20 bits)  cut to 8 bits  11110100000000000000   999_424
 //! ```
 
+use arrow_array::{Array, ArrayRef};
+
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::{Argument, Value};
-use crate::core::aggregate::column::Column;
+use crate::core::aggregate::column::{nullable_list, validity};
 use crate::core::aggregate::function::{AggregateFunction, Shares, resolved};
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::state::{State, StateVec, save_as};
-use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::{Error, Result};
@@ -75,10 +76,7 @@ fn place(share: f64, count: i64) -> i64 {
 }
 
 /// A column of the values at the places of each window; null for a window without values.
-fn column<V: Numeric>(
-    options: &ApproxPercentiles,
-    windows: Vec<Option<Vec<V>>>,
-) -> Column<'static> {
+fn column<V: Numeric>(options: &ApproxPercentiles, windows: Vec<Option<Vec<V>>>) -> ArrayRef {
     if !options.list {
         let first = |window: Option<Vec<V>>| window?.first().copied();
         return V::column(windows.into_iter().map(first));
@@ -90,9 +88,7 @@ fn column<V: Numeric>(
         values.extend(window.into_iter().flatten());
         offsets.push(values.len() as i64);
     }
-    let mut lists = Column::list(offsets, V::column(values.into_iter().map(Some)));
-    lists.validity = Validity::of(&valid);
-    lists
+    nullable_list(offsets, V::dense(values), validity(&valid))
 }
 
 impl<V: Numeric> State for ApproxPercentileState<V> {
@@ -110,7 +106,7 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
     fn lower<'s>(
         options: &ApproxPercentiles,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let windows = states.map(|state| {
             let values = state.0.ascending();
             let count: i64 = values.iter().map(|(_, count)| *count).sum();
@@ -139,10 +135,10 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
         options: &ApproxPercentiles,
         rows: InputRows<'_>,
         spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let given = Value::<V>::columns(rows)?;
         let cut = |row: usize| Some(Value::<V>::get(given, row)?.cut(options.bits));
-        let cuts = [V::column((0..given.0.len()).map(cut))];
+        let cuts = [V::column((0..given.len()).map(cut))];
         let rows = InputRows {
             inputs: &cuts,
             ..rows

@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, BitXor};
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
@@ -103,7 +104,7 @@ impl<V, O> BitsState<V, O> {
 
 fn column<'s, V: Integer, O: BitOperation>(
     states: impl Iterator<Item = &'s BitsState<V, O>>,
-) -> Column<'static> {
+) -> ArrayRef {
     V::column(states.map(|state| state.bits))
 }
 
@@ -122,18 +123,15 @@ impl<V: Integer, O: BitOperation> State for BitsState<V, O> {
         }
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         Ok(column(states))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         vec![column(states)]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [column] = state_columns(columns)?;
         Ok(V::values(column)?.map(Self::new).collect())
     }

@@ -11,8 +11,9 @@
 //!
 //! Distances are divided by a power of two above the largest of them.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
@@ -136,16 +137,16 @@ impl<V: Distance> State for Moments<V, 4> {
     fn lower<'s>(
         &shape: &Shape,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         Ok(f64::column(states.map(|state| result(state, shape))))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let (head, [[a, e], [b, f], [c, g], [d, h]]) = Self::save(states);
         head.into_iter().chain([a, b, c, d, e, f, g, h]).collect()
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [count, center, exponent, a, b, c, d, e, f, g, h] = state_columns(columns)?;
         let sums = [[a, e], [b, f], [c, g], [d, h]];
         Self::load(([count, center, exponent], sums))

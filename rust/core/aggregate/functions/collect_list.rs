@@ -3,8 +3,10 @@
 
 use std::ops::Range;
 
+use arrow_array::{Array, ArrayRef};
+
 use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
-use crate::core::aggregate::column::Column;
+use crate::core::aggregate::column::{Lists, list};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::list_values::ListValues;
 use crate::core::aggregate::result_type::ResultType;
@@ -62,7 +64,7 @@ pub(super) fn sorted<'s, V: Scalar>(
     (offsets, items)
 }
 
-fn values<V: Scalar>(items: &[&RowValue<V>]) -> Column<'static> {
+fn values<V: Scalar>(items: &[&RowValue<V>]) -> ArrayRef {
     V::column(items.iter().map(|item| item.get()))
 }
 
@@ -92,21 +94,21 @@ impl<V: Scalar> State for CollectListState<V> {
     fn lower<'s>(
         _keep_nulls: &bool,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let (offsets, items) = sorted(states);
-        Ok(Column::list(offsets, values(&items)))
+        Ok(list(offsets, values(&items)))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let (offsets, items) = sorted(states);
         RowValue::save(items.into_iter().map(Some))
-            .map(|column| Column::list(offsets.clone(), column))
+            .map(|column| list(offsets.clone(), column))
             .into()
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [times, seq_nos, values] = state_columns(columns)?;
-        let (times, seq_nos, values) = (times.lists()?, seq_nos.lists()?, values.lists()?);
+        let (times, seq_nos, values) = (Lists::of(times)?, Lists::of(seq_nos)?, Lists::of(values)?);
         let row = RowValue::reader([times, seq_nos, values].map(|lists| lists.elements))?;
         let state = |own: Range<usize>| Self(own.filter_map(&row).collect());
         Ok(times.ranges(&[seq_nos, values])?.map(state).collect())
@@ -122,14 +124,10 @@ impl<V: Scalar> State for CollectListState<V> {
         Ok(ListValues::of(values, rows, 0))
     }
 
-    fn sweep(
-        &keep_nulls: &bool,
-        rows: InputRows<'_>,
-        spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
-        let (column, values) = Value::<V>::columns(rows)?;
+    fn sweep(&keep_nulls: &bool, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
+        let values = Value::<V>::columns(rows)?;
         let valid = |span: &RowSpan| {
-            (span.from as usize..span.to as usize).filter(|&row| keep_nulls || column.is_valid(row))
+            (span.from as usize..span.to as usize).filter(|&row| keep_nulls || values.is_valid(row))
         };
         let (mut offsets, mut end) = (vec![0], 0);
         for span in spans.iter() {
@@ -137,9 +135,9 @@ impl<V: Scalar> State for CollectListState<V> {
             offsets.push(end);
         }
         let elements = spans.iter().flat_map(valid);
-        Ok(Column::list(
+        Ok(list(
             offsets,
-            V::column(elements.map(|row| Value::<V>::get((column, values), row))),
+            V::column(elements.map(|row| Value::<V>::get(values, row))),
         ))
     }
 }

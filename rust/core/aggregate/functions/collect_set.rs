@@ -4,8 +4,10 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::{Argument, Value};
-use crate::core::aggregate::column::Column;
+use crate::core::aggregate::column::{Lists, list};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::list_values::{self, ListValues};
 use crate::core::aggregate::result_type::ResultType;
@@ -83,13 +85,13 @@ impl<V: Scalar> CollectSetState<V> {
     }
 }
 
-fn column<'s, V: Scalar>(states: impl Iterator<Item = &'s CollectSetState<V>>) -> Column<'static> {
+fn column<'s, V: Scalar>(states: impl Iterator<Item = &'s CollectSetState<V>>) -> ArrayRef {
     let (mut offsets, mut values) = (vec![0], Vec::new());
     for state in states {
         values.extend(state.ascending());
         offsets.push(values.len() as i64);
     }
-    Column::list(offsets, V::column(values.into_iter().map(Some)))
+    list(offsets, V::dense(values))
 }
 
 impl<V: Scalar> State for CollectSetState<V> {
@@ -111,20 +113,17 @@ impl<V: Scalar> State for CollectSetState<V> {
             .for_each(|value| self.insert(value.get()));
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         Ok(column(states))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         vec![column(states)]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [lists] = state_columns(columns)?;
-        let lists = lists.lists()?;
+        let lists = Lists::of(lists)?;
         let view = V::view(lists.elements)?;
         let value = |element| V::from_ref(V::canonical(V::at(view, element)));
         let state = |own: Range<usize>| {
@@ -142,9 +141,9 @@ impl<V: Scalar> State for CollectSetState<V> {
         list_values::of_distinct::<V>(rows, spans, usize::MAX, 0)
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
-        let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values, &spans);
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
+        let values = Value::<V>::columns(rows)?;
+        let dictionary = Dictionary::new::<V>(values, &spans);
         let (mut offsets, mut elements) = (vec![0], Vec::new());
         let code = |row: usize| dictionary.code(row);
         sweep::subtract_on_evict(
@@ -161,10 +160,7 @@ impl<V: Scalar> State for CollectSetState<V> {
             },
         );
         let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
-        Ok(Column::list(
-            offsets,
-            V::column(elements.into_iter().map(value)),
-        ))
+        Ok(list(offsets, V::column(elements.into_iter().map(value))))
     }
 }
 

@@ -1,10 +1,12 @@
 //! `count()` and `count(column, ...)`: rows, or rows that hold a value in each column.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::{Argument, Presence};
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
 use crate::core::aggregate::{InputRows, row_counts, state_columns, sweep};
 use crate::core::error::Result;
@@ -24,10 +26,6 @@ pub static COUNT: AggregateFunction = AggregateFunction {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountState(i64);
 
-fn column(counts: impl Iterator<Item = i64>) -> Column<'static> {
-    Column::new(Values::Int(counts.collect()))
-}
-
 impl State for CountState {
     type Options = ();
     type Argument = Presence;
@@ -41,26 +39,23 @@ impl State for CountState {
         self.0 += other.0;
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
-        Ok(column(states.map(|state| state.0)))
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
+        Ok(i64::dense(states.map(|state| state.0)))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        vec![column(states.map(|state| state.0))]
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
+        vec![i64::dense(states.map(|state| state.0))]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [counts] = state_columns(columns)?;
         Ok(row_counts(counts)?.into_iter().map(Self).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let columns = Presence::columns(rows)?;
         if let (None, []) = columns {
-            return Ok(column(spans.iter().map(|span| span.len() as i64)));
+            return Ok(i64::dense(spans.iter().map(|span| span.len() as i64)));
         }
         let counted = |row| i64::from(Presence::get(columns, row) == Some(true));
         let mut counts = Vec::with_capacity(spans.len());
@@ -71,6 +66,6 @@ impl State for CountState {
             |count, row| *count -= counted(row),
             |&count| counts.push(count),
         );
-        Ok(column(counts.into_iter()))
+        Ok(i64::dense(counts))
     }
 }

@@ -1,10 +1,11 @@
 //! `count_distinct(column)`: the number of distinct values without null; 0 without values. Both zeros
 //! count as one value, and so do all NaNs.
 
+use arrow_array::ArrayRef;
+
 use super::collect_set::CollectSetState;
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::composite::Composite;
 use crate::core::aggregate::distinct_values::distinct_values;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
@@ -55,19 +56,16 @@ impl<V: Scalar> State for CountDistinctState<V> {
         self.0.merge(&other.0);
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         let counts = states.map(|state| state.0.ascending().len() as i64);
-        Ok(Column::new(Values::Int(counts.collect())))
+        Ok(i64::dense(counts))
     }
 
     save_as!(CollectSetState<V>);
 
-    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let mut counts = Vec::with_capacity(spans.len());
         distinct_values::<V>(rows, spans, |distinct| counts.push(distinct))?;
-        Ok(Column::new(Values::Int(counts.into())))
+        Ok(i64::dense(counts))
     }
 }

@@ -9,8 +9,9 @@
 //!
 //! The distances of each column are divided by a power of two above the largest of them.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Pair;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
@@ -170,11 +171,11 @@ impl<X: Distance, Y: Distance> State for CovarianceState<X, Y> {
     fn lower<'s>(
         measure: &Measure,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         Ok(f64::column(states.map(|state| state.result(measure))))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let products = DoubleDouble::save(states.clone().map(|state| &state.products));
         let ([count, x, x_exponent], [a, c]) = Moments::save(states.clone().map(|state| &state.x));
         let ([_, y, y_exponent], [b, d]) = Moments::save(states.map(|state| &state.y));
@@ -183,7 +184,7 @@ impl<X: Distance, Y: Distance> State for CovarianceState<X, Y> {
         head.chain(sums).chain(products).collect()
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [count, x, y, x_exponent, y_exponent, sums @ ..] = state_columns::<15>(columns)?;
         let [a, b, c, d, e, f, g, h, products @ ..] = sums;
         let xs = Moments::load(([count, x, x_exponent], [[a, b], [e, f]]))?.into_iter();

@@ -6,8 +6,9 @@
 //!   value   -    a    b    -          first: -   last: -     ignoring nulls, first: a   last: b
 //! ```
 
+use arrow_array::{Array, ArrayRef};
+
 use crate::core::aggregate::argument::{Argument, PositionedValue};
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
@@ -90,27 +91,23 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
     fn lower<'s>(
         _ignore_nulls: &bool,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         Ok(V::column(states.map(|state| state.0.as_ref()?.get())))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         RowValue::save(states.map(|state| state.0.as_ref())).into()
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         Ok(RowValue::load(columns)?.into_iter().map(Self).collect())
     }
 
-    fn sweep(
-        ignore_nulls: &bool,
-        rows: InputRows<'_>,
-        spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
-        let (_, column, _) = PositionedValue::<V>::columns(rows)?;
+    fn sweep(ignore_nulls: &bool, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
+        let (_, values) = PositionedValue::<V>::columns(rows)?;
         let outermost = match (ignore_nulls, LAST) {
-            (true, false) => first_valid(column, spans),
-            (true, true) => last_valid(column, spans),
+            (true, false) => first_valid(values, spans),
+            (true, true) => last_valid(values, spans),
             (false, last) => {
                 let row = |span: &RowSpan| if last { span.to - 1 } else { span.from };
                 spans
@@ -119,16 +116,16 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
                     .collect()
             }
         };
-        sweep::gather::<V>(column, outermost)
+        Ok(sweep::gather::<V>(values, outermost))
     }
 }
 
 /// The first row of each span that holds a value.
-fn first_valid(column: &Column<'_>, spans: RowSpans<'_>) -> Vec<Option<usize>> {
+fn first_valid(values: &impl Array, spans: RowSpans<'_>) -> Vec<Option<usize>> {
     let mut next = 0;
     let first = spans.iter().map(|span| {
         next = next.max(span.from);
-        while next < span.to && !column.is_valid(next as usize) {
+        while next < span.to && !values.is_valid(next as usize) {
             next += 1;
         }
         (next < span.to).then_some(next as usize)
@@ -137,12 +134,12 @@ fn first_valid(column: &Column<'_>, spans: RowSpans<'_>) -> Vec<Option<usize>> {
 }
 
 /// The last row of each span that holds a value.
-fn last_valid(column: &Column<'_>, spans: RowSpans<'_>) -> Vec<Option<usize>> {
+fn last_valid(values: &impl Array, spans: RowSpans<'_>) -> Vec<Option<usize>> {
     let (mut right, mut latest) = (0, None);
     let last = spans.iter().map(|span| {
         latest = (right.max(span.from)..span.to)
             .rev()
-            .find(|&row| column.is_valid(row as usize))
+            .find(|&row| values.is_valid(row as usize))
             .or(latest);
         right = right.max(span.to);
         latest

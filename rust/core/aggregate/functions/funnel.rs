@@ -5,8 +5,10 @@ use std::iter::repeat;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Argument;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{Lists, list};
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, FunnelSteps, ResolvedFunction, StepValue, resolved,
 };
@@ -239,7 +241,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
     fn lower<'s>(
         options: &FunnelOptions<S>,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let (rules, mut scratch) = (&options.rules, Vec::new());
         let mut results = FunnelResults::new(options.measure);
         for state in states {
@@ -248,7 +250,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
         Ok(results.column())
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let (mut offsets, mut rows, mut scratch) = (vec![0], Vec::new(), Vec::new());
         let (mut ends_of_ties, mut ties) = (vec![0], Vec::new());
         for state in states.clone() {
@@ -263,19 +265,19 @@ impl<S: StepCriterion> State for FunnelState<S> {
         let times = rows.iter().map(|row| Some(row.time.0));
         let steps = rows.iter().map(|row| Some(i64::from(row.steps)));
         vec![
-            Column::list(offsets.clone(), i64::column(times)),
-            Column::list(offsets, i64::column(steps)),
-            Column::list(ends_of_ties, i64::column(ties.into_iter())),
+            list(offsets.clone(), i64::column(times)),
+            list(offsets, i64::column(steps)),
+            list(ends_of_ties, i64::column(ties.into_iter())),
             i64::column(states.map(|state| Some(i64::from(state.is_complete)))),
         ]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [times, steps, ties, complete] = state_columns(columns)?;
-        let (times, steps, complete) = (times.lists()?, steps.lists()?, i64::view(complete)?);
+        let (times, steps, complete) = (Lists::of(times)?, Lists::of(steps)?, i64::view(complete)?);
         let (ticks, bits) = (i64::view(times.elements)?, i64::view(steps.elements)?);
-        let ties = ties.lists()?;
-        let numbers = i64::view(ties.elements)?;
+        let ties = Lists::of(ties)?;
+        let numbers = i64::view(ties.elements)?.values();
         let state = |(nth, (own, &is_complete)): (usize, (Range<usize>, &i64))| {
             let of_ties = ties.range(nth);
             if !of_ties.is_empty() && own.len() != of_ties.len() {
@@ -300,7 +302,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
             })
         };
         let lists = [steps];
-        let states = times.ranges(&lists)?.zip(complete).enumerate();
+        let states = times.ranges(&lists)?.zip(complete.values()).enumerate();
         states.map(state).collect()
     }
 
@@ -321,7 +323,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
         options: &FunnelOptions<S>,
         rows: InputRows<'_>,
         spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let columns = S::Argument::columns(rows)?;
         let rules = &options.rules;
         let count = spans.iter().map(|span| span.to).max().unwrap_or(0);
@@ -374,11 +376,11 @@ impl FunnelResults {
         }
     }
 
-    fn column(self) -> Column<'static> {
-        let values = Column::new(Values::Int(self.values.into()));
+    fn column(self) -> ArrayRef {
+        let values = i64::dense(self.values);
         match self.measure {
             FunnelMeasure::Steps => values,
-            FunnelMeasure::Times => Column::list(self.offsets, values),
+            FunnelMeasure::Times => list(self.offsets, values),
         }
     }
 }

@@ -14,16 +14,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{nullable_list, side_by_side, validity};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::list_values::{self, ListValues};
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec, save_as};
-use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::{ValueKind, ValueType, dispatch_number};
 use crate::core::error::Result;
@@ -250,15 +252,13 @@ impl<V: Numeric> Histograms<V> {
         self.offsets.push(self.bins.len() as i64);
     }
 
-    fn column(self) -> Column<'static> {
-        let heights = self.bins.iter().map(|bin| bin.count as f64).collect();
+    fn column(self) -> ArrayRef {
+        let heights = self.bins.iter().map(|bin| bin.count as f64);
         let fields = vec![
             V::column(self.bins.iter().map(|bin| Some(bin.centre()))),
-            Column::new(Values::Float(heights)),
+            f64::dense(heights),
         ];
-        let mut lists = Column::list(self.offsets, Column::new(Values::Struct(fields)));
-        lists.validity = Validity::of(&self.valid);
-        lists
+        nullable_list(self.offsets, side_by_side(fields), validity(&self.valid))
     }
 }
 
@@ -278,10 +278,7 @@ impl<V: Numeric> State for HistogramNumericState<V> {
         self.0.merge(&other.0);
     }
 
-    fn lower<'s>(
-        most: &usize,
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>(most: &usize, states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         let mut histograms = Histograms::new(*most);
         states.for_each(|state| histograms.push(&state.0.ascending()));
         Ok(histograms.column())
@@ -293,7 +290,7 @@ impl<V: Numeric> State for HistogramNumericState<V> {
         list_values::of_distinct::<V>(rows, spans, most, size_of::<f64>())
     }
 
-    fn sweep(most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let mut histograms = Histograms::new(*most);
         ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             if spans.is_stopped() {

@@ -1,8 +1,9 @@
 //! `mean(column)`: null without values. Its total never overflows.
 
+use arrow_array::ArrayRef;
+
 use super::sum::ADDABLE;
 use crate::core::aggregate::argument::{Argument, Value};
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, FunctionCall, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
@@ -115,7 +116,7 @@ impl<V: Summable> State for MeanState<V> {
     fn lower<'s>(
         mean_type: &MeanType,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let MeanType::Rounded { factor, limit } = *mean_type else {
             let mean = |state: &Self| (state.count > 0).then(|| V::mean(&state.total, state.count));
             return Ok(f64::column(states.map(mean)));
@@ -131,15 +132,13 @@ impl<V: Summable> State for MeanState<V> {
         Ok(V::column(means.into_iter()))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let mut columns = V::Total::save(states.clone().map(|state| &state.total));
-        columns.push(Column::new(Values::Int(
-            states.map(|state| state.count).collect(),
-        )));
+        columns.push(i64::dense(states.map(|state| state.count)));
         columns
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let Some((counts, totals)) = columns.split_last() else {
             return Err(Error::Internal("mean lacks state columns"));
         };
@@ -148,11 +147,7 @@ impl<V: Summable> State for MeanState<V> {
         Ok(states.map(|(total, count)| Self { total, count }).collect())
     }
 
-    fn sweep(
-        mean_type: &MeanType,
-        rows: InputRows<'_>,
-        spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
+    fn sweep(mean_type: &MeanType, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let columns = Value::<V>::columns(rows)?;
         let value = |row| Value::<V>::get(columns, row);
         let states = sweep::totals(value, spans, |total, count| Self { total, count });

@@ -4,8 +4,9 @@
 
 use std::cmp::Ordering;
 
+use arrow_array::{Array, ArrayRef};
+
 use crate::core::aggregate::argument::{Argument, Value};
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::float_order::OrderedFloat;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
@@ -98,18 +99,15 @@ impl<V: Scalar, const MAX: bool> State for MinMaxState<V, MAX> {
         }
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         Ok(V::column(states.map(Self::get)))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         vec![V::column(states.map(Self::get))]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [column] = state_columns(columns)?;
         let state = |value: Option<V::Ref<'_>>| Self {
             seen: value.is_some(),
@@ -118,15 +116,15 @@ impl<V: Scalar, const MAX: bool> State for MinMaxState<V, MAX> {
         Ok(V::values(column)?.map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
-        let (column, values) = Value::<V>::columns(rows)?;
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
+        let values = Value::<V>::columns(rows)?;
         let mut best: Vec<Option<usize>> = Vec::with_capacity(spans.len());
         sweep::monotonic_deque(
             spans,
-            |row| column.is_valid(row),
+            |row| values.is_valid(row),
             |new, old| !Self::beats(V::at(values, old), V::at(values, new)),
             |row| best.push(row),
         );
-        sweep::gather::<V>(column, best)
+        Ok(sweep::gather::<V>(values, best))
     }
 }

@@ -6,8 +6,9 @@
 
 use std::cmp::Ordering;
 
+use arrow_array::{Array, ArrayRef};
+
 use crate::core::aggregate::argument::{Argument, RankedValue};
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
@@ -110,21 +111,18 @@ impl<V: Scalar, B: Scalar, const MAX: bool> State for MinMaxByState<V, B, MAX> {
         }
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         Ok(V::column(states.map(|state| state.0.as_ref()?.row.get())))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let best = states.map(|state| state.0.as_ref());
         let mut columns = vec![B::column(best.clone().map(|best| Some(best?.by.get())))];
         columns.extend(RowValue::save(best.map(|best| Some(&best?.row))));
         columns
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let Some((by, rows)) = columns.split_first() else {
             return Err(Error::Internal("min_by or max_by lacks state columns"));
         };
@@ -138,15 +136,15 @@ impl<V: Scalar, B: Scalar, const MAX: bool> State for MinMaxByState<V, B, MAX> {
         Ok(rows.map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
-        let ((_, value, _), (by, ranks)) = RankedValue::<V, B>::columns(rows)?;
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
+        let ((_, values), ranks) = RankedValue::<V, B>::columns(rows)?;
         let mut best: Vec<Option<usize>> = Vec::with_capacity(spans.len());
         sweep::monotonic_deque(
             spans,
-            |row| by.is_valid(row),
+            |row| ranks.is_valid(row),
             |new, old| Self::rank(B::at(ranks, new), B::at(ranks, old)).is_lt(),
             |row| best.push(row),
         );
-        sweep::gather::<V>(value, best)
+        Ok(sweep::gather::<V>(values, best))
     }
 }

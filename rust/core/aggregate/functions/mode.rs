@@ -1,8 +1,9 @@
 //! `mode(column)`: the value that occurs most often, the smallest of several; null without values.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
@@ -55,16 +56,13 @@ impl<V: Scalar> State for ModeState<V> {
         self.0.merge(&other.0);
     }
 
-    fn lower<'s>(
-        (): &(),
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>((): &(), states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         Ok(V::column(states.map(Self::result)))
     }
 
     save_as!(ValueCounts<V>);
 
-    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let mut modes = Vec::with_capacity(spans.len());
         ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             let code = (counts.total() > 0).then(|| counts.most_frequent());

@@ -1,8 +1,10 @@
 //! `path(column)`: the values by event time, ties by arrival, without those that repeat the one before. An
 //! empty list without values; nulls are left out.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
-use crate::core::aggregate::column::Column;
+use crate::core::aggregate::column::list;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::functions::collect_list::{CollectListState, sorted};
 use crate::core::aggregate::list_values::ListValues;
@@ -84,7 +86,7 @@ impl<V: Scalar> State for PathState<V> {
     fn lower<'s>(
         &most: &usize,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let (ends, items) = sorted(states.map(|state| &state.0));
         let (mut offsets, mut steps) = (vec![0], Vec::new());
         for list in ends.windows(2) {
@@ -96,10 +98,7 @@ impl<V: Scalar> State for PathState<V> {
             walk::<V, _>(own, most, |value| steps.push(value));
             offsets.push(steps.len() as i64);
         }
-        Ok(Column::list(
-            offsets,
-            V::column(steps.into_iter().map(Some)),
-        ))
+        Ok(list(offsets, V::dense(steps)))
     }
 
     save_as!(CollectListState<V>);
@@ -110,7 +109,7 @@ impl<V: Scalar> State for PathState<V> {
         Ok(ListValues::of(values, rows, 0))
     }
 
-    fn sweep(&most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(&most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let columns = Value::<V>::columns(rows)?;
         let (mut offsets, steps) = (vec![0], std::cell::RefCell::new(Vec::new()));
         each_step::<V>(
@@ -122,7 +121,7 @@ impl<V: Scalar> State for PathState<V> {
         )?;
         let steps = steps.into_inner().into_iter();
         let elements = V::column(steps.map(|row| Value::<V>::get(columns, row)));
-        Ok(Column::list(offsets, elements))
+        Ok(list(offsets, elements))
     }
 }
 

@@ -6,17 +6,19 @@
 //!   value    10   20   40   80        percentage 0.5: place 1.5, halfway between 20 and 40
 //! ```
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{nullable_list, validity};
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, Shares, resolved,
 };
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec, save_as};
-use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::Result;
@@ -112,20 +114,19 @@ impl<'o> Results<'o> {
         }
     }
 
-    fn column(self) -> Column<'static> {
-        let values = Column::new(Values::Float(self.values.into()));
-        let mut column = if self.percentiles.list {
+    fn column(self) -> ArrayRef {
+        if self.percentiles.list {
             let (mut end, each) = (0, self.percentiles.shares.len() as i64);
             let ends = self.valid.iter().map(|&valid| {
                 end += if valid { each } else { 0 };
                 end
             });
-            Column::list(std::iter::once(0).chain(ends).collect(), values)
+            let offsets = std::iter::once(0).chain(ends).collect();
+            nullable_list(offsets, f64::dense(self.values), validity(&self.valid))
         } else {
-            values
-        };
-        column.validity = Validity::of(&self.valid);
-        column
+            let values = self.valid.iter().zip(self.values);
+            f64::column(values.map(|(valid, value)| valid.then_some(value)))
+        }
     }
 }
 
@@ -144,7 +145,7 @@ impl<V: Numeric> State for PercentileState<V> {
     fn lower<'s>(
         percentiles: &Percentiles,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let mut results = Results::new(percentiles);
         for state in states {
             let values = state.0.ascending();
@@ -173,7 +174,7 @@ impl<V: Numeric> State for PercentileState<V> {
         percentiles: &Percentiles,
         rows: InputRows<'_>,
         spans: RowSpans<'_>,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let mut results = Results::new(percentiles);
         ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             let nth = |place: i64| value(counts.nth(place as u32)).map_or(f64::NAN, V::float);

@@ -1,8 +1,9 @@
 //! `product(column)`: a float; null without values. A product may leave the range of floats before
 //! the end: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::power_of_two::{exponent_of, times_power_of_two};
@@ -94,24 +95,21 @@ impl<V: Numeric> State for ProductState<V> {
         }
     }
 
-    fn lower<'s>(
-        _scale: &f64,
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>(_scale: &f64, states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         Ok(f64::column(states.map(Self::result)))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let mantissas = states
             .clone()
             .map(|state| state.seen.then_some(state.mantissa));
-        let exponents = states.map(|state| state.exponent).collect();
-        vec![f64::column(mantissas), Column::new(Values::Int(exponents))]
+        let exponents = states.map(|state| state.exponent);
+        vec![f64::column(mantissas), i64::dense(exponents)]
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [mantissas, exponents] = state_columns(columns)?;
-        let states = f64::values(mantissas)?.zip(i64::view(exponents)?);
+        let states = f64::values(mantissas)?.zip(i64::view(exponents)?.values());
         let state = |(mantissa, &exponent): (Option<f64>, &i64)| {
             let mut state = Self::default();
             if let Some(mantissa) = mantissa {

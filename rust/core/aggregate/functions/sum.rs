@@ -1,7 +1,8 @@
 //! `sum(column)`: null without values; a result that does not fit is an error, as in ANSI SQL.
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::{Argument, Value};
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, FunctionCall, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
@@ -88,7 +89,7 @@ impl<V: Summable> State for SumState<V> {
     fn lower<'s>(
         &limit: &i128,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         let mut sums = Vec::with_capacity(states.size_hint().0);
         for (window, state) in states.enumerate() {
             let sum = V::from_total(&state.total, limit)
@@ -98,19 +99,20 @@ impl<V: Summable> State for SumState<V> {
         Ok(V::column(sums.into_iter()))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let mut columns = V::Total::save(states.clone().map(|state| &state.total));
-        let seen = states.map(|state| i64::from(state.seen)).collect();
-        columns.push(Column::new(Values::Int(seen)));
+        let seen = states.map(|state| i64::from(state.seen));
+        columns.push(i64::dense(seen));
         columns
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let Some((seen, totals)) = columns.split_last() else {
             return Err(Error::Internal("sum lacks state columns"));
         };
         common_len(columns)?;
-        let states = V::Total::load(totals)?.into_iter().zip(i64::view(seen)?);
+        let seen = i64::view(seen)?.values();
+        let states = V::Total::load(totals)?.into_iter().zip(seen);
         let state = |(total, &seen)| Self {
             total,
             seen: seen != 0,
@@ -118,7 +120,7 @@ impl<V: Summable> State for SumState<V> {
         Ok(states.map(state).collect())
     }
 
-    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let columns = Value::<V>::columns(rows)?;
         let value = |row| Value::<V>::get(columns, row);
         let states = sweep::totals(value, spans, |total, count| Self {

@@ -1,10 +1,11 @@
 //! `sum_distinct(column)`: the sum of the distinct values; null without values. Values are distinct as in
 //! `count_distinct`, and added up as in `sum`.
 
+use arrow_array::ArrayRef;
+
 use super::collect_set::CollectSetState;
 use super::sum::{SumState, sum_type};
 use crate::core::aggregate::argument::{Argument, Value};
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::state::{State, StateVec, save_as};
@@ -56,10 +57,7 @@ impl<V: Summable> State for SumDistinctState<V> {
         self.0.merge(&other.0);
     }
 
-    fn lower<'s>(
-        limit: &i128,
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>(limit: &i128, states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         let sums: Vec<SumState<V>> = states
             .map(|state| sum(limit, state.0.ascending().into_iter()))
             .collect();
@@ -68,9 +66,9 @@ impl<V: Summable> State for SumDistinctState<V> {
 
     save_as!(CollectSetState<V>);
 
-    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
-        let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values, &spans);
+    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
+        let values = Value::<V>::columns(rows)?;
+        let dictionary = Dictionary::new::<V>(values, &spans);
         let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
         let code = |row: usize| dictionary.code(row);
         let mut sums = Vec::with_capacity(spans.len());

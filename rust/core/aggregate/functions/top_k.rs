@@ -4,9 +4,11 @@
 
 use std::cmp::Reverse;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::NullableValue;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{list, side_by_side};
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::list_values::{self, ListValues};
 use crate::core::aggregate::result_type::ResultType;
@@ -82,12 +84,9 @@ impl<'v, V: Scalar> FrequentValues<'v, V> {
         self.offsets.push(self.items.len() as i64);
     }
 
-    fn column(self) -> Column<'static> {
-        let fields = vec![
-            V::column(self.items.into_iter()),
-            Column::new(Values::Int(self.counts.into())),
-        ];
-        Column::list(self.offsets, Column::new(Values::Struct(fields)))
+    fn column(self) -> ArrayRef {
+        let fields = vec![V::column(self.items.into_iter()), i64::dense(self.counts)];
+        list(self.offsets, side_by_side(fields))
     }
 }
 
@@ -111,10 +110,7 @@ impl<V: Scalar> State for TopKState<V> {
         self.nulls += other.nulls;
     }
 
-    fn lower<'s>(
-        k: &usize,
-        states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    fn lower<'s>(k: &usize, states: impl Iterator<Item = &'s Self> + Clone) -> Result<ArrayRef> {
         let mut lists = FrequentValues::<V>::new(*k);
         for state in states {
             let ascending = state.counts.ascending().into_iter();
@@ -127,14 +123,14 @@ impl<V: Scalar> State for TopKState<V> {
         Ok(lists.column())
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        let nulls = states.clone().map(|state| state.nulls).collect();
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
+        let nulls = states.clone().map(|state| state.nulls);
         let mut columns = ValueCounts::save(states.map(|state| &state.counts));
-        columns.push(Column::new(Values::Int(nulls)));
+        columns.push(i64::dense(nulls));
         columns
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [_, _, nulls] = state_columns::<3>(columns)?;
         let counts = columns.get(..2).unwrap_or_default();
         let states = ValueCounts::load(counts)?
@@ -149,7 +145,7 @@ impl<V: Scalar> State for TopKState<V> {
         list_values::of_distinct::<V>(rows, spans, k, size_of::<i64>())
     }
 
-    fn sweep(k: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(k: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ArrayRef> {
         let mut lists = FrequentValues::<V>::new(*k);
         let mut lengths = spans.iter().map(|span| span.len() as i64);
         ValueCounts::<V>::sweep(rows, spans, |counts, value| {

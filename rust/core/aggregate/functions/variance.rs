@@ -12,8 +12,9 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
@@ -150,16 +151,16 @@ impl<V: Distance> State for Moments<V, 2> {
     fn lower<'s>(
         spread: &Spread,
         states: impl Iterator<Item = &'s Self> + Clone,
-    ) -> Result<Column<'static>> {
+    ) -> Result<ArrayRef> {
         Ok(f64::column(states.map(|state| result(state, spread))))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<ArrayRef> {
         let (head, sums) = Self::save(states);
         head.into_iter().chain(sums.into_iter().flatten()).collect()
     }
 
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    fn load(columns: &[ArrayRef]) -> Result<Vec<Self>> {
         let [count, center, exponent, a, b, c, d] = state_columns(columns)?;
         Self::load(([count, center, exponent], [[a, b], [c, d]]))
     }

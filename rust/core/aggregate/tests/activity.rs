@@ -1,11 +1,12 @@
 //! `active_time` and `active_runs` against plain searches.
 
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{Lists, list};
 use crate::core::aggregate::function::Breaks;
 use crate::core::aggregate::functions::active_time::{
     Active, ActiveMeasure, ActiveOptions, ActiveState,
 };
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::state::State;
 use crate::core::time::{Span, Time};
@@ -91,7 +92,7 @@ proptest! {
         ];
         for saved in [saved, ActiveState::save(loaded.iter())] {
             for (column, expected) in saved.iter().zip(&expected) {
-                let got = cells(column.lists().unwrap().elements);
+                let got = cells(Lists::of(column).unwrap().elements);
                 prop_assert!(same(&Cell::List(got), &Cell::List(expected.clone())));
             }
         }
@@ -125,7 +126,7 @@ fn runs_join_if_they_are_at_most_the_limit_apart() {
         (vec![(0, 1), (8, 0), (4, 1)], vec![Cell::Int(0)]),
     ] {
         let saved = ActiveState::save([&state(&rows, 3)].into_iter());
-        let got = cells(saved[0].lists().unwrap().elements);
+        let got = cells(Lists::of(&saved[0]).unwrap().elements);
         assert!(same(&Cell::List(got), &Cell::List(expected)), "{rows:?}");
     }
 }
@@ -161,8 +162,8 @@ fn a_length_beyond_the_last_tick_is_an_error() {
 #[test]
 fn runs_that_no_state_has_are_an_error() {
     let states = active(5, ActiveMeasure::Runs);
-    let ints = |values: &[i64]| Column::new(Values::Int(values.to_vec().into()));
-    let list = |values: &[i64]| Column::list(vec![0, values.len() as i64], ints(values));
+    let ints = |values: &[i64]| i64::dense(values.to_vec());
+    let list = |values: &[i64]| list(vec![0, values.len() as i64], ints(values));
     let load = |starts: &[i64], ends: &[i64], limit: i64| {
         states
             .load(&[list(starts), list(ends), ints(&[limit])])

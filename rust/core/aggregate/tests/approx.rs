@@ -1,9 +1,11 @@
 //! `approx_count_distinct` and `approx_percentile` against exact answers.
 
+use arrow_array::cast::AsArray;
+
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::functions::approx_count_distinct::{ApproxCountDistinct, SketchSize};
 use crate::core::aggregate::functions::approx_percentile::{ApproxPercentile, ApproxPercentiles};
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::slot::Slot;
 use proptest::prelude::*;
 
@@ -169,12 +171,10 @@ fn an_estimate_does_not_depend_on_order_or_parts() {
 #[test]
 fn a_damaged_sketch_is_an_error() {
     let states = counted(0.05, 0..1000);
-    let Values::Bytes(bytes) = &states.save(&[Slot(0)])[0].values else {
-        panic!("a sketch is bytes")
-    };
-    let sketch = bytes.get(0).to_vec();
+    let saved = states.save(&[Slot(0)]);
+    let sketch = saved[0].as_binary::<i64>().value(0);
     for len in [0, 1, 7, 8, 39, sketch.len() - 1] {
-        let short = Column::new(Values::Bytes(std::iter::once(&sketch[..len]).collect()));
+        let short = Box::<[u8]>::dense([&sketch[..len]]);
         assert!(states.load(&[short]).is_err(), "{len} bytes");
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::functions::count::Count;
 use crate::core::aggregate::functions::min_max::MinMax;
 use crate::core::aggregate::functions::sum::Sum;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::operator::change::WindowChange;
 use crate::core::operator::record::{Record, RecordRule};
 use crate::core::operator::stream_time::Source;
@@ -35,10 +35,7 @@ fn row(change: WindowChange, states: &BatchStates<'_>) -> Row {
     let values: Vec<i64> = lowered
         .columns
         .iter()
-        .map(|column| match &column.values {
-            Values::Int(values) => values[0],
-            other => panic!("{other:?}"),
-        })
+        .map(|column| i64::view(column).unwrap().value(0))
         .collect();
     (
         change.window.start.0,
@@ -73,7 +70,7 @@ proptest! {
         let times: Vec<Time> = records.iter().map(|&(time, _)| Time(time)).collect();
         let seq_nos: Vec<u64> = (0..records.len() as u64).collect();
         let values: Vec<i64> = records.iter().map(|&(_, value)| value).collect();
-        let inputs = [Column::new(Values::Int(values.into()))];
+        let inputs = [i64::dense(values)];
         let record = |number: u32| {
             let time = Some(times[number as usize]);
             Record { key: Some(b"k".as_slice()), time, end: time, gap: None, input: 0, source: Source(0), rule: Some(RecordRule::default()), row: number }
@@ -105,22 +102,4 @@ proptest! {
         let counted: i64 = finals.0.iter().map(|row| row.2).sum();
         prop_assert_eq!(counted, records.len() as i64, "every record is in one session");
     }
-}
-
-#[test]
-fn a_row_of_a_column_is_that_row() {
-    let words = Values::Bytes([b"a".as_slice(), b"", b"bc"].into_iter().collect());
-    let column = Column {
-        values: words,
-        validity: Some([true, false, true].into_iter().collect()),
-    };
-    for row in 0..3 {
-        let one = column.row(row);
-        assert_eq!((one.len(), one.is_valid(0)), (1, column.is_valid(row)));
-        let (Values::Bytes(one), Values::Bytes(all)) = (&one.values, &column.values) else {
-            panic!()
-        };
-        assert_eq!(one.get(0), all.get(row));
-    }
-    assert!(column.row(3).is_empty());
 }

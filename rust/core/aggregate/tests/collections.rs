@@ -1,9 +1,10 @@
 //! `collect_list` and `collect_set` against plain lists.
 
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column;
 use crate::core::aggregate::functions::collect_list::CollectList;
 use crate::core::aggregate::functions::collect_set::CollectSet;
+use crate::core::aggregate::scalar::Scalar;
 use proptest::prelude::*;
 
 use crate::core::aggregate::tests::laws::{Expected, obeys};
@@ -98,7 +99,7 @@ fn every_nan_of_a_set_is_the_same_nan() {
 
 #[test]
 fn a_list_whose_times_or_arrivals_are_too_few_is_an_error() {
-    let column = |len: i64| Column::list(vec![0, len], Column::new(Values::Int(vec![7, 8].into())));
+    let column = |len: i64| column::list(vec![0, len], i64::dense([7, 8]));
     let load = |lens: [i64; 3]| list(Kind::Int).load(&lens.map(column)).is_ok();
     assert!(load([2, 2, 2]));
     assert!(!load([1, 2, 2]));

@@ -1,6 +1,7 @@
 //! Rows to aggregate.
 
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::gather;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::{InputRows, SeqNo};
 use crate::core::error::Error;
 use crate::core::time::Time;
@@ -8,7 +9,7 @@ use crate::core::time::Time;
 #[test]
 fn rows_that_a_slice_or_a_column_lacks_are_an_error() {
     let (times, columns) = ([Time(1), Time(2)], [2, 1].map(|rows| vec![7; rows]));
-    let columns = columns.map(|values| [Column::new(Values::Int(values.into()))]);
+    let columns = columns.map(|values| [i64::dense(values)]);
     let [long, short] = &columns;
     let is_error = |rows, times, seq_nos: &[SeqNo], inputs| {
         matches!(
@@ -21,5 +22,5 @@ fn rows_that_a_slice_or_a_column_lacks_are_an_error() {
     assert!(is_error(3, &times, &[], long));
     assert!(is_error(2, &times, &[0], long));
     assert!(is_error(2, &times, &[], short));
-    assert!(matches!(long[0].gather(&[1, 2]), Err(Error::Internal(_))));
+    assert!(matches!(gather(&long[0], &[1, 2]), Err(Error::Internal(_))));
 }

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::{self, Lists, list};
 use crate::core::aggregate::functions::funnel::{Funnel, FunnelMeasure, FunnelOptions};
 use crate::core::aggregate::functions::path::Path;
 use crate::core::aggregate::funnel_chains::FunnelRules;
 use crate::core::aggregate::funnel_steps::{Conditions, StepCriterion, StepValues};
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::slot::Slot;
 use proptest::prelude::*;
 
@@ -208,7 +209,7 @@ fn a_complete_funnel_keeps_no_rows_after_its_end_unless_it_is_strict() {
         let input = Input::new(&[Kind::Int], &events);
         states.update(&slots, input.rows()).unwrap();
         let saved = states.save(&[Slot(0)]);
-        assert_eq!(saved[0].lists().unwrap().elements.len(), kept);
+        assert_eq!(Lists::of(&saved[0]).unwrap().elements.len(), kept);
         let loaded = states.load(&saved).unwrap();
         states
             .merge(&[Slot(1)], loaded.as_ref(), &[Slot(0)])
@@ -231,8 +232,8 @@ fn the_lists_of_a_state_that_differ_are_an_error() {
         strict: false,
     };
     let states = funnel(StepValues(vec![1_i64, 2]), rules, FunnelMeasure::Times);
-    let list = |len: i64| Column::list(vec![0, len], Column::new(Values::Int(vec![1, 2].into())));
-    let flag = || Column::new(Values::Int(vec![0].into()));
+    let list = |len: i64| list(vec![0, len], i64::dense([1, 2]));
+    let flag = || i64::dense([0]);
     for ties in [0, 2] {
         let columns = [list(2), list(2), list(ties), flag()];
         assert!(states.load(&columns).is_ok());
@@ -241,9 +242,6 @@ fn the_lists_of_a_state_that_differ_are_an_error() {
     assert!(states.load(&columns).is_err());
     let columns = [list(2), list(1), list(0), flag()];
     assert!(states.load(&columns).is_err());
-    let steps = Column::list(
-        vec![0, 2],
-        Column::new(Values::Int(vec![1, 1 << 32].into())),
-    );
+    let steps = column::list(vec![0, 2], i64::dense([1, 1 << 32]));
     assert!(states.load(&[list(2), steps, list(0), flag()]).is_err());
 }

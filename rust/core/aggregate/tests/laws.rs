@@ -1,7 +1,13 @@
 //! Laws of every aggregate: grouping, merging, saving and sweeping
 //! give what an oracle computes from the rows alone. The oracles use nothing of the package.
 
-use crate::core::aggregate::column::{Column, Values};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field};
+
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::{Aggregate, RowSpan};
@@ -64,7 +70,7 @@ impl Laws<'_> {
         states
     }
 
-    fn check(&self, law: &str, lowered: Result<Column<'static>>, expected: &[Expected]) {
+    fn check(&self, law: &str, lowered: Result<ArrayRef>, expected: &[Expected]) {
         match (lowered, expected.iter().position(Option::is_none)) {
             (Ok(column), None) => {
                 let got = cells(&column);
@@ -250,7 +256,7 @@ pub(crate) fn alone(aggregate: &dyn Aggregate, kind: Kind, values: Vec<Cell>) ->
 }
 
 /// Columns that are missing, of another kind or of another length are errors.
-fn refuses_damage(aggregate: &dyn Aggregate, saved: &[Column<'static>]) {
+fn refuses_damage(aggregate: &dyn Aggregate, saved: &[ArrayRef]) {
     assert!(aggregate.load(&saved[1..]).is_err(), "a column is missing");
     assert!(aggregate.load(&[]).is_err(), "all columns are missing");
     assert!(
@@ -258,67 +264,56 @@ fn refuses_damage(aggregate: &dyn Aggregate, saved: &[Column<'static>]) {
         "a column too many"
     );
     for place in 0..saved.len() {
-        let with = |column: Column<'static>| {
+        let with = |column: ArrayRef| {
             let mut columns = saved.to_vec();
             columns[place] = column;
             aggregate.load(&columns)
         };
         let nulls = vec![Cell::Null; saved[place].len()];
-        let other = if matches!(saved[place].values, Values::Bytes(_)) {
-            Kind::Wide
-        } else {
-            Kind::Bytes
+        let other = match saved[place].data_type() {
+            DataType::LargeBinary => Kind::Wide,
+            _ => Kind::Bytes,
         };
         assert!(
             with(column(other, &nulls)).is_err(),
             "column {place} is of another kind"
         );
-        if let Values::List { offsets, elements } = &saved[place].values {
-            let mut beyond = offsets.to_vec();
+        if let Some(lists) = saved[place].as_list_opt::<i64>() {
+            let elements = lists.values();
+            let mut beyond = lists.value_offsets().to_vec();
             *beyond.last_mut().unwrap() += 1;
             assert!(
-                with(Column::list(beyond, elements.as_ref().clone())).is_err(),
+                with(damaged(&beyond, elements)).is_err(),
                 "column {place} ends beyond its elements"
             );
             assert!(
-                with(Column::list(
-                    vec![0, 1, 0, 0],
-                    column(Kind::Int, &[Cell::Int(1)])
-                ))
-                .is_err(),
+                with(damaged(&[0, 1, 0, 0], &column(Kind::Int, &[Cell::Int(1)]))).is_err(),
                 "column {place} goes back"
             );
             assert!(
-                with(Column::list(vec![-1, 0, 0, 0], elements.as_ref().clone())).is_err(),
+                with(damaged(&[-1, 0, 0, 0], elements)).is_err(),
                 "column {place} starts below 0"
             );
         }
         if saved.len() > 1 {
             assert!(
-                with(shorter(&saved[place])).is_err(),
+                with(saved[place].slice(1, saved[place].len() - 1)).is_err(),
                 "column {place} is too short"
             );
         }
     }
 }
 
-fn shorter(column: &Column<'static>) -> Column<'static> {
-    let len = column.len() - 1;
-    let values = match &column.values {
-        Values::Int(values) => Values::Int(values[..len].to_vec().into()),
-        Values::Float(values) => Values::Float(values[..len].to_vec().into()),
-        Values::Wide(values) => Values::Wide(values[..len].to_vec().into()),
-        Values::Bytes(bytes) => Values::Bytes((0..len).map(|row| bytes.get(row)).collect()),
-        Values::Struct(_) => panic!("no state holds structs"),
-        Values::List { offsets, elements } => Values::List {
-            offsets: offsets[..=len].to_vec().into(),
-            elements: elements.clone(),
-        },
-    };
-    Column {
-        values,
-        validity: column.validity.clone(),
-    }
+/// A column of lists with any offsets, as damaged bytes may have them.
+#[expect(unsafe_code, reason = "Arrow itself makes no such lists")]
+fn damaged(offsets: &[i64], elements: &ArrayRef) -> ArrayRef {
+    let field = Field::new("item", elements.data_type().clone(), true);
+    let lists = ArrayData::builder(DataType::LargeList(Arc::new(field)))
+        .len(offsets.len() - 1)
+        .add_buffer(offsets.to_vec().into())
+        .add_child_data(elements.to_data());
+    // SAFETY: only `load` sees the lists, and it must check the offsets before it follows them.
+    make_array(unsafe { lists.build_unchecked() })
 }
 
 #[test]

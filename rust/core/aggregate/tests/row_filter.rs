@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use crate::core::aggregate::accumulators::Accumulators;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::functions::collect_list::CollectList;
 use crate::core::aggregate::functions::collect_set::CollectSet;
 use crate::core::aggregate::functions::count::Count;
@@ -14,6 +15,7 @@ use crate::core::aggregate::functions::min_max_by::MinMaxBy;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::aggregate::functions::variance::{Spread, Variance};
 use crate::core::aggregate::row_filter::RowFilter;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::{Aggregate, InputRows, RowSpan};
 use crate::core::interrupt::Interrupt;
@@ -119,7 +121,7 @@ fn alone(
     )
 }
 
-fn agree(got: &[Column<'_>], expected: &[Vec<Cell>]) -> bool {
+fn agree(got: &[ArrayRef], expected: &[Vec<Cell>]) -> bool {
     got.len() == expected.len()
         && got
             .iter()
@@ -223,11 +225,7 @@ fn a_row_without_an_input_is_of_none() {
     let part: Part = (Box::new(Count::default()), 0..0, of_input_0());
     let mut accumulators = Accumulators::filtered([part]);
     accumulators.resize(1);
-    let zeros = Values::Int(vec![0; 2].into());
-    let numbers = Column {
-        values: zeros,
-        validity: Some([false, true].into_iter().collect()),
-    };
+    let numbers = i64::column([None, Some(0)].into_iter());
     let (slots, places) = ([Slot(0); 2], [crate::core::time::Time(0); 2]);
     accumulators
         .update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers))

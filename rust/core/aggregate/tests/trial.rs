@@ -2,10 +2,14 @@
 
 use std::cmp::Ordering;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+
 use crate::core::aggregate::InputRows;
-use crate::core::aggregate::bytes::Bytes;
-use crate::core::aggregate::column::{Column, Values};
-use crate::core::aggregate::validity::Validity;
+use crate::core::aggregate::scalar::Scalar;
 use crate::core::time::Time;
 use proptest::prelude::*;
 
@@ -89,86 +93,52 @@ pub(crate) fn near(got: &Cell, exact: &Cell) -> bool {
 }
 
 /// A column. A null cell has a value underneath, which no answer may show.
-pub(crate) fn column(kind: Kind, cells: &[Cell]) -> Column<'static> {
+pub(crate) fn column(kind: Kind, cells: &[Cell]) -> ArrayRef {
+    macro_rules! values {
+        ($kind:ident, $other:expr) => {
+            cells.iter().map(|cell| match cell {
+                Cell::$kind(value) => value,
+                _ => $other,
+            })
+        };
+    }
     let values = match kind {
-        Kind::Int => Values::Int(
-            cells
-                .iter()
-                .map(|cell| {
-                    if let Cell::Int(value) = cell {
-                        *value
-                    } else {
-                        77
-                    }
-                })
-                .collect(),
-        ),
-        Kind::Float => Values::Float(
-            cells
-                .iter()
-                .map(|cell| {
-                    if let Cell::Float(value) = cell {
-                        *value
-                    } else {
-                        77.0
-                    }
-                })
-                .collect(),
-        ),
-        Kind::Wide => Values::Wide(
-            cells
-                .iter()
-                .map(|cell| {
-                    if let Cell::Wide(value) = cell {
-                        *value
-                    } else {
-                        77
-                    }
-                })
-                .collect(),
-        ),
+        Kind::Int => i64::dense(values!(Int, &77).copied()),
+        Kind::Float => f64::dense(values!(Float, &77.0).copied()),
+        Kind::Wide => i128::dense(values!(Wide, &77).copied()),
         Kind::Bytes => {
-            let rows = cells.iter().map(|cell| {
-                if let Cell::Bytes(value) = cell {
-                    value.as_slice()
-                } else {
-                    b"seventyseven"
-                }
-            });
-            Values::Bytes(rows.collect::<Bytes<'static>>())
+            let other = b"seventyseven".to_vec();
+            Box::<[u8]>::dense(values!(Bytes, &other).map(Vec::as_slice))
         }
     };
-    if !cells.iter().any(|cell| matches!(cell, Cell::Null)) {
-        return Column::new(values);
-    }
-    // Validity need not start at a byte, as in sliced Arrow arrays.
-    let mut bits = vec![0_u8; cells.len() / 8 + 2];
-    for (row, cell) in cells.iter().enumerate() {
-        bits[(row + 3) / 8] |= u8::from(!matches!(cell, Cell::Null)) << ((row + 3) % 8);
-    }
-    Column {
-        values,
-        validity: Some(Validity::new(bits, 3)),
-    }
+    // Validity need not start at a byte, as in sliced arrays.
+    let valid = cells.iter().map(|cell| !matches!(cell, Cell::Null));
+    let valid: NullBuffer = [true; 3].into_iter().chain(valid).collect();
+    let nulls = valid.slice(3, cells.len());
+    make_array(
+        values
+            .to_data()
+            .into_builder()
+            .nulls(Some(nulls))
+            .build()
+            .unwrap(),
+    )
 }
 
 /// The cells of a column.
-pub(crate) fn cells(column: &Column<'_>) -> Vec<Cell> {
-    let cell = |row: usize| match &column.values {
+pub(crate) fn cells(column: &ArrayRef) -> Vec<Cell> {
+    let cell = |row: usize| match column.data_type() {
         _ if !column.is_valid(row) => Cell::Null,
-        Values::Int(values) => Cell::Int(values[row]),
-        Values::Float(values) => Cell::Float(values[row]),
-        Values::Wide(values) => Cell::Wide(values[row]),
-        Values::Bytes(bytes) => Cell::Bytes(bytes.get(row).to_vec()),
-        Values::List { offsets, elements } => {
-            Cell::List(cells(elements)[offsets[row] as usize..offsets[row + 1] as usize].to_vec())
+        DataType::Int64 => Cell::Int(column.as_primitive::<Int64Type>().value(row)),
+        DataType::Float64 => Cell::Float(column.as_primitive::<Float64Type>().value(row)),
+        DataType::Decimal128(..) => Cell::Wide(column.as_primitive::<Decimal128Type>().value(row)),
+        DataType::LargeBinary => Cell::Bytes(column.as_binary::<i64>().value(row).to_vec()),
+        DataType::LargeList(_) => Cell::List(cells(&column.as_list::<i64>().value(row))),
+        DataType::Struct(_) => {
+            let fields = column.as_struct().columns().iter();
+            Cell::List(fields.map(|field| cells(field)[row].clone()).collect())
         }
-        Values::Struct(columns) => Cell::List(
-            columns
-                .iter()
-                .map(|column| cells(column)[row].clone())
-                .collect(),
-        ),
+        other => panic!("a column of {other}"),
     };
     (0..column.len()).map(cell).collect()
 }
@@ -177,7 +147,7 @@ pub(crate) fn cells(column: &Column<'_>) -> Vec<Cell> {
 pub(crate) struct Input {
     pub(crate) times: Vec<Time>,
     pub(crate) seq_nos: Vec<u64>,
-    pub(crate) columns: Vec<Column<'static>>,
+    pub(crate) columns: Vec<ArrayRef>,
 }
 
 impl Input {

@@ -1,12 +1,13 @@
 //! `count_distinct`, `sum_distinct`, `percentile`, `median` and `mode` against sorted lists.
 
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::list;
 use crate::core::aggregate::composite::Composite;
 use crate::core::aggregate::functions::count_distinct::CountDistinct;
 use crate::core::aggregate::functions::mode::Mode;
 use crate::core::aggregate::functions::percentile::{Percentile, Percentiles};
 use crate::core::aggregate::functions::sum_distinct::SumDistinct;
+use crate::core::aggregate::scalar::Scalar;
 use proptest::prelude::*;
 
 use crate::core::aggregate::tests::laws::{alone, obeys};
@@ -228,7 +229,7 @@ fn a_median_is_the_mean_of_the_two_in_the_middle() {
 
 #[test]
 fn values_without_their_counts_are_an_error() {
-    let column = |len: i64| Column::list(vec![0, len], Column::new(Values::Int(vec![7, 8].into())));
+    let column = |len: i64| list(vec![0, len], i64::dense([7, 8]));
     let load = |lens: [i64; 2]| mode(Kind::Int).load(&lens.map(column)).is_ok();
     assert!(load([2, 2]));
     assert!(!load([1, 2]));

@@ -1,9 +1,9 @@
 //! `variance`, `var_pop`, `stddev`, `stddev_pop` against exact fractions.
 
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::functions::variance::{Spread, Variance};
+use crate::core::aggregate::scalar::Scalar;
 use ethnum::I256;
 use proptest::prelude::*;
 
@@ -216,10 +216,10 @@ fn a_state_with_an_impossible_exponent_is_refused() {
     let state = |exponent: i64| {
         let mut states = aggregate.save(&[]);
         for state in &mut states {
-            *state = Column::new(Values::Float(vec![1.0].into()));
+            *state = f64::dense([1.0]);
         }
-        states[0] = Column::new(Values::Int(vec![2].into()));
-        states[2] = Column::new(Values::Int(vec![exponent].into()));
+        states[0] = i64::dense([2]);
+        states[2] = i64::dense([exponent]);
         aggregate.load(&states)
     };
     for exponent in [-1100, 0, 1100] {
