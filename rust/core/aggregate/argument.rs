@@ -76,6 +76,21 @@ impl Argument for Presence {
         let holds_value = first.is_none_or(|nulls| nulls.is_valid(row));
         Some(holds_value && others.iter().all(|column| column.is_valid(row)))
     }
+
+    #[inline]
+    fn for_each(
+        rows: InputRows<'_>,
+        slots: &[Slot],
+        mut visit: impl FnMut(Slot, bool),
+    ) -> Result<()> {
+        let columns = Self::columns(rows)?;
+        let counts_all = matches!(columns, (None, []));
+        for (row, &slot) in slots.iter().enumerate() {
+            let holds_value = counts_all || Self::get(columns, row) == Some(true);
+            visit(slot, holds_value);
+        }
+        Ok(())
+    }
 }
 
 /// From when to when a row is active: to its value. A row without a value ends at its time.
