@@ -156,3 +156,46 @@ fn digits_of_checksum(bytes: &[u8]) -> Option<Range<usize>> {
     let start = value.as_ptr().addr().checked_sub(bytes.as_ptr().addr())? + MARK.len();
     Some(start..start + BLANK.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, LargeListArray};
+    use arrow_buffer::OffsetBuffer;
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    /// The aggregates follow the offsets of lists in saved states without a further check.
+    #[test]
+    fn lists_whose_offsets_go_back_or_leave_their_elements_are_refused() {
+        let field = Arc::new(Field::new("item", DataType::Int64, true));
+        let offsets = [0_i64, 3, 5];
+        let elements = Arc::new(Int64Array::from_iter_values(10..15));
+        let lists = LargeListArray::new(
+            field,
+            OffsetBuffer::new(offsets.to_vec().into()),
+            elements,
+            None,
+        );
+        let rows = RecordBatch::try_from_iter([("lists", Arc::new(lists) as ArrayRef)]).unwrap();
+        let sealed = seal(&rows, Metadata::new(), None).unwrap();
+        assert_eq!(unseal("block", &sealed).unwrap().1.num_rows(), 2);
+        let bytes = |offsets: [i64; 3]| offsets.map(i64::to_le_bytes).concat();
+        let place = sealed
+            .windows(24)
+            .position(|some| some == bytes(offsets))
+            .unwrap();
+        for damaged in [[0, 3, 6], [0, 5, 3], [-1, 3, 5], [0, i64::MAX, 5]] {
+            let mut sealed = sealed.clone();
+            sealed[place..place + 24].copy_from_slice(&bytes(damaged));
+            write_checksum(&mut sealed).unwrap();
+            let read = unseal("block", &sealed);
+            assert!(
+                matches!(read, Err(Error::Format { .. })),
+                "{damaged:?}: {read:?}"
+            );
+        }
+    }
+}
