@@ -44,8 +44,8 @@ pub(crate) struct StateQuery {
     pub spec: Spec,
     /// The names of the types of its columns; of a struct those of its fields.
     pub types: Map<String, Value>,
-    /// The layouts of its columns of nested values, which their names in `types` lack. The values of
-    /// states have them. A state says them beside its specification, whose text is that of earlier builds;
+    /// The layouts of its columns of nested values, and the widths of keys that are decimals, which their
+    /// names in `types` lack. The values of states have them. A state says them beside its specification, whose text is that of earlier builds;
     /// the states of those do not say them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub layouts: Map<String, Value>,
@@ -109,6 +109,16 @@ impl StateQuery {
             let is_nested = value_type(&kind).is_none_or(|of| of == ValueType::Row);
             is_nested.then(|| (field.name().clone(), json!(name(&kind, Naming::Layout))))
         };
+        let width = |key: &Field| {
+            let width = match unpacked(key.data_type()) {
+                DataType::Decimal32(..) => "decimal32",
+                DataType::Decimal64(..) => "decimal64",
+                DataType::Decimal128(..) => "decimal128",
+                _ => return None,
+            };
+            Some((key.name().clone(), json!(width)))
+        };
+        let widths = query.keys.iter().filter_map(width);
         let time_zone = match query.time.data_type() {
             DataType::Timestamp(_, zone) => zone.as_deref().map(str::to_owned),
             _ => None,
@@ -116,7 +126,7 @@ impl StateQuery {
         Self {
             spec,
             types: fields.clone().map(typed).collect(),
-            layouts: fields.filter_map(laid_out).collect(),
+            layouts: fields.filter_map(laid_out).chain(widths).collect(),
             time_type: name(query.time.data_type(), Naming::Type),
             time_zone,
             results,
@@ -192,8 +202,8 @@ pub(crate) fn with_layouts(specification: &str, layouts: &Map<String, Value>) ->
     }
 }
 
-/// The layouts of a state, and of `own` those that the states of earlier builds do not say. Decimals of 256
-/// bits with few digits have the name of those of 128 bits, whose states have other bytes.
+/// The layouts of a state. A column without one is of an earlier build, and gets that of `own`. But decimals
+/// of 256 bits with few digits have the name of those of 128 bits, whose states have other bytes.
 pub(super) fn known_layouts(
     mut saved: Map<String, Value>,
     own: &Map<String, Value>,
@@ -300,7 +310,16 @@ fn name(data_type: &DataType, naming: Naming) -> String {
         Struct(fields) => {
             let fields: Vec<String> = fields
                 .iter()
-                .map(|field| format!("{}:{}", field.name(), name(field.data_type())))
+                .map(|field| {
+                    // A name with our signs is a JSON string.
+                    let is_quoted = is_layout && field.name().contains([':', ',', '(', ')', '"']);
+                    let own = if is_quoted {
+                        json!(field.name()).to_string()
+                    } else {
+                        field.name().clone()
+                    };
+                    format!("{own}:{}", name(field.data_type()))
+                })
                 .collect();
             format!("struct({})", fields.join(","))
         }

@@ -197,8 +197,9 @@ def _of_types(saved: Query, own: Query, within: str = "") -> Iterator[str]:
         elif now is not None:
             yield from _changed(f"column {_json(column.lstrip())}", (was, now))
         elif within:
-            yield f"column {_json(name)} was there"
-    yield from (f"column {_json(name)} is new" for name in own if within and name not in saved)
+            yield f"column {_json(column.lstrip())} was there"
+    new = (within + name for name in own if within and name not in saved)
+    yield from (f"column {_json(name.lstrip())} is new" for name in new)
 
 
 def _in_words(query: Query) -> dict[str, Any]:

@@ -71,10 +71,15 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
     def cast(column: str, kind: pa.DataType) -> str | None:
         values = _values(source, column)
         kind = arranged(kind, values.type)  # Polars casts no struct to one whose fields have another order
-        is_own = column in table.names and _casts(values, kind)
-        # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
-        has_times = pa.types.is_nested(kind) and has_type(kind, pa.types.is_temporal)
-        return table.cast(column, kind) if is_own and not (has_times and table.has_floats_for_nulls) else None
+        if plan.origins is not None or column not in table.names or not _casts(values, kind):
+            return None
+        if pa.types.is_nested(kind):
+            # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
+            has_times = has_type(kind, pa.types.is_temporal) and table.has_floats_for_nulls
+            if has_times or has_type(kind, _has_zone) != has_type(values.type, _has_zone):  # a cast moves their clock
+                return None
+        made = table.cast(column, kind)
+        return None if made == table.cast(column, values.type) else made  # the library has one type for both
 
     return error if clock is None else refused(error, clock, plan.schema, plan.time, cast)
 
@@ -89,3 +94,7 @@ def _casts(values: Any, kind: pa.DataType) -> bool:
         values.cast(kind)
         return True
     return False
+
+
+def _has_zone(kind: Any) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is not None

@@ -22,6 +22,8 @@ _RANGES = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 1
 }
 """The least integer of a type, and the first that is too large. The core has other bytes for uint64."""
 _DIGITS = 38
+_WIDTHS = ("decimal32", "decimal64", "decimal128")
+"""What a specification says of a key that is a decimal."""
 
 
 def query_of(clock: str) -> dict[str, Any]:
@@ -32,8 +34,9 @@ def query_of(clock: str) -> dict[str, Any]:
 
 def types_of(earlier: Mapping[str, Any]) -> dict[str, pa.DataType]:
     """The types of the columns of a query, as far as their names say them."""
-    names = {**earlier.get("types", {}), **earlier["layouts"]}
-    named_types = {name: named(text) for name, text in names.items()}
+    names, layouts = earlier.get("types", {}), earlier["layouts"]
+    widths = {name: names[name].replace("decimal", layout) for name, layout in layouts.items() if layout in _WIDTHS}
+    named_types = {name: named(text) for name, text in {**names, **layouts, **widths}.items()}
     return {name: kind for name, kind in named_types.items() if kind is not None}
 
 
@@ -62,8 +65,9 @@ def is_wider(kind: Any, than: Any) -> bool:
     (True, False)
     """
     kind, than = plain(kind), plain(than)
-    if pa.types.is_decimal128(kind) and pa.types.is_decimal128(than):
-        return bool(kind.scale == than.scale and than.precision < kind.precision <= _DIGITS)
+    if pa.types.is_decimal128(kind) and pa.types.is_decimal(than):
+        is_narrower = than.bit_width < 128 or than.precision < kind.precision
+        return bool(is_narrower and kind.scale == than.scale and than.precision <= kind.precision <= _DIGITS)
     if pa.types.is_float64(kind):
         return pa.types.is_float32(than)
     wide, narrow = _RANGES.get(str(kind)), _RANGES.get(str(than))
@@ -149,8 +153,10 @@ def refused(
         # The states of a column without a type fit no other, but no window needs those of another name.
         others = "new names for the aggregates over it, which are then null in windows that are open now"
         fixes = [others] if has_nulls else [*fixes, others]
+    now = plain(schema.field(name).type)
+    now = schema.field(name).type if now == was else now
     return ValueError(
-        f"open: column {name!r} was {shown} in the run before, and is {plain(schema.field(name).type)} now; "
+        f"open: column {name!r} was {shown} in the run before, and is {now} now; "
         f"allowed: {'; or '.join([*fixes, 'None to begin anew'])}"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -39,7 +40,7 @@ def _first(text: str) -> tuple[Any, str]:
     if head == "struct":
         fields = []
         while not rest.startswith(")"):
-            name, _, rest = rest.removeprefix(",").partition(":")
+            name, rest = _name(rest.removeprefix(","))
             kind, rest = _first(rest)
             fields.append((name, kind))
         return pa.struct(fields), rest[1:]
@@ -47,6 +48,15 @@ def _first(text: str) -> tuple[Any, str]:
     if found is None:
         raise ValueError(text)
     return _plain(*found.groups()), text[found.end() :]
+
+
+def _name(text: str) -> tuple[str, str]:
+    """The name of a field, a JSON string if our signs are in it, and what follows its colon."""
+    if not text.startswith('"'):
+        name, _, rest = text.partition(":")
+        return name, rest
+    name, end = json.JSONDecoder().raw_decode(text)
+    return name, text[end + 1 :]
 
 
 def _plain(name: str, first: Any, second: Any) -> pa.DataType:

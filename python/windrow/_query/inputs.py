@@ -56,6 +56,9 @@ class Inputs(Input[Result]):
     def run(self, plan: Plan) -> Result:
         return self._united(plan).run(plan)
 
+    def continued(self, plan: Plan, opened: Any) -> Plan:
+        return self._united(plan).continued(plan, opened)
+
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Result]:
         return self._united(plan).advance(plan, opened, to)
 

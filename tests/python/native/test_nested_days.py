@@ -264,3 +264,107 @@ def test_a_stream_keeps_the_layouts_of_its_columns() -> None:
     with pytest.raises(ValueError, match="^state: it belongs to another query") as refused:
         driver("b", "a").restore(first.snapshot())
     assert 'column "x" was struct(a:int64,b:int64), is struct(b:int64,a:int64)' in str(refused.value)
+
+
+def both(number: int, column: pa.Array[Any]) -> Any:
+    """The same day as two inputs."""
+    inputs = {name: wr.group_by(day(number, column), "user", time="ts") for name in ("a", "b")}
+    return wr.cogroup(**inputs).windowed_by(GAP)
+
+
+COGROUPED: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
+    "fields in another order": (pa.array([{"a": 1, "b": 2}]), pa.array([{"b": 2, "a": 1}])),
+    "nothing": (pa.array([1]), pa.nulls(1)),
+    "no element": (NUMBERS, pa.array([[]], pa.list_(NULL))),
+    "a narrower type": (pa.array([1]), pa.array([2], pa.int8())),
+}
+
+
+@pytest.mark.parametrize("case", COGROUPED)
+def test_a_cogroup_has_the_types_of_the_day_before(case: str) -> None:
+    before, after = COGROUPED[case]
+    first = both(0, before).advance(None, to=ENDS[0], all=wr.collect_list("a.x"))
+    (found,) = both(1, after).advance(first.still_open, to=ENDS[1], all=wr.collect_list("a.x")).closed.to_pylist()
+    assert found["all"] == [value for value in [*before.to_pylist(), *after.to_pylist()] if value is not None]
+
+
+def test_a_cogroup_names_no_cast() -> None:
+    """The column of an input has another name in its data."""
+    first = both(0, pa.array([1])).advance(None, to=ENDS[0], last=wr.last("a.x"))
+    says = r"^open: column 'a.x' was int64 in the run before, and is string now; allowed: int64 or a wider type of the "
+    with pytest.raises(ValueError, match=says + "same kind; or new names"):
+        both(1, pa.array(["x"])).advance(first.still_open, to=ENDS[1], last=wr.last("a.x"))
+
+
+PRICE = Decimal("1.50")
+
+
+@pytest.mark.parametrize("key", ["user", "x"])
+@pytest.mark.parametrize("after", [pa.decimal32(9, 2), pa.decimal64(9, 2), pa.decimal128(9, 2)])
+def test_a_day_may_have_narrower_decimals(key: str, after: Any) -> None:
+    for before in (pa.decimal128(9, 2), pa.decimal128(12, 2)):
+        calls = {"n": wr.count()} if key == "x" else {"n": wr.count_distinct("x"), "last": wr.last("x")}
+        run = windowed(day(0, pa.array([PRICE], before)), key).advance(None, to=ENDS[0], **calls)
+        run = windowed(day(1, pa.array([PRICE], after)), key).advance(run.still_open, to=ENDS[1], **calls)
+        assert [row["n"] for row in run.closed.to_pylist()] == [2 if key == "x" else 1]
+
+
+@pytest.mark.parametrize("before", [pa.decimal32(9, 2), pa.decimal64(9, 2)])
+def test_a_key_of_another_width_is_refused_with_a_cast_that_works(before: Any) -> None:
+    first = windowed(day(0, pa.array([PRICE], before)), "x").advance(None, to=ENDS[0], n=wr.count())
+    table = day(1, pa.array([PRICE], pa.decimal128(9, 2)))
+    with pytest.raises(ValueError, match="^open: column 'x' was decimal") as refused:
+        windowed(table, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
+    cast = str(refused.value).partition(" of the same kind: ")[2].partition("; or ")[0]
+    made = table.set_column(2, "x", eval(cast, {"table": table, "pyarrow": pa}))
+    (row,) = windowed(made, "x").advance(first.still_open, to=ENDS[1], n=wr.count()).closed.to_pylist()
+    assert row["n"] == 2
+
+
+def says_of(library: str, before: pa.Array[Any], after: pa.Array[Any]) -> str:
+    """What the error of the second day says."""
+    first = windowed(day(0, before)).advance(None, to=ENDS[0], last=wr.last("x"))
+    with pytest.raises(ValueError, match="^open: column 'x' was ") as refused:
+        windowed(LIBRARIES[library](day(1, after))).advance(first.still_open, to=ENDS[1], last=wr.last("x"))
+    return str(refused.value)
+
+
+def test_no_cast_is_named_that_changes_nothing_or_moves_the_clock() -> None:
+    says = says_of("polars", pa.array([time(9)], pa.time32("s")), pa.array([time(9)]))  # Polars has one type of both
+    assert ".cast(" not in says
+    zoned = pa.array([[TIMES[0]]], pa.list_(pa.timestamp("us", "Europe/Berlin")))
+    assert ".cast(" not in says_of("pyarrow", pa.array([[TIMES[0]]]), zoned)
+
+
+def test_a_field_that_is_new_is_named_with_its_column() -> None:
+    struct, wider = pa.array([{"a": 1}]), pa.array([{"a": 1, "c": 2}])
+    assert "x.cast(" not in says_of("pyarrow", struct, wider)
+    first = windowed(day(0, struct)).advance(None, to=ENDS[0], last=wr.last("x"))
+    with pytest.raises(ValueError, match=r"^open: column 'x' was struct<a: int64> .*struct<a: int64, c: int64> now"):
+        windowed(day(1, wider)).advance(first.still_open, to=ENDS[1], last=wr.last("x"))
+
+
+@pytest.mark.parametrize("name", ["utm:source", "a,b", ")", '"', "(", "", "ü"])
+def test_names_of_fields_may_have_any_signs(name: str) -> None:
+    kinds = [pa.struct([(each, pa.int64()) for each in names]) for names in ((name, "z"), ("z", name))]
+    runs = []
+    for kind in kinds:
+        first = windowed(day(0, pa.array([{name: 1, "z": 2}], kinds[0]))).advance(
+            None, to=ENDS[0], n=wr.count_distinct("x")
+        )
+        data = day(1, pa.array([{name: 1, "z": 2}], kind))
+        runs.append(windowed(data).advance(first.still_open, to=ENDS[1], n=wr.count_distinct("x")).closed.to_pylist())
+    assert runs[0] == runs[1]
+    assert runs[0][0]["n"] == 1
+
+
+@pytest.mark.parametrize("call", [wr.collect_list, wr.collect_set])
+def test_pandas_has_structs_with_a_field_that_never_has_a_value(call: Any) -> None:
+    value = {"a": None, "b": 1}
+    frame = pd.DataFrame({"user": [1, 1], "ts": TIMES, "x": [value, value]})
+    windows = wr.SlidingWindows.with_time_difference("30 minutes")
+    found = wr.group_by(frame, "user", time="ts").windowed_by(windows).agg(x=call("x"))
+    assert [[*each] for each in found["x"]] == [
+        [value],
+        *([[value] * 2, [value]] if call is wr.collect_list else [[value]] * 2),
+    ]
