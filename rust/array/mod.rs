@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`convert`] | converts arrays to those that aggregates take |
+//! | [`convert`] | makes the arrays that aggregates take |
 //! | [`result_array`] | converts results to the types that users see |
 //! | `named` | finds columns by name; batches without column names |
 //! | `validate` | checks that an array is valid |

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
-
 use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::aggregate::AggregatePlan;
 use super::cogroup::Cogroup;

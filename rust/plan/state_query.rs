@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, Field, TimeUnit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,9 +14,6 @@ use crate::array::dictionary::unpacked;
 use crate::array::nested::with_fields;
 use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
-
-/// The digits that a decimal of 128 bits may have.
-const MAX_PRECISION: u8 = 38;
 
 /// The parts of a spec that may change. Nothing of them is in the state.
 const MAY_CHANGE: [&str; 8] = [
@@ -44,9 +41,9 @@ pub(crate) struct StateQuery {
     pub spec: Spec,
     /// The names of the types of its columns; of a struct those of its fields.
     pub types: Map<String, Value>,
-    /// The layouts of its columns of nested values, and the widths of keys that are decimals, which their
-    /// names in `types` lack. The values of states have them. A state says them beside its specification, whose text is that of earlier builds;
-    /// the states of those do not say them.
+    /// The layouts of its nested columns, and the widths of keys that are decimals. The names in `types`
+    /// lack them, and the bytes of states depend on them. A state says them beside its specification, whose
+    /// text is that of earlier builds. The states of those do not say them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub layouts: Map<String, Value>,
     /// The name of the type of times.
@@ -251,7 +248,7 @@ fn is_ambiguous(layout: &Value) -> bool {
     let digits = layout
         .strip_prefix("decimal256(")
         .and_then(|rest| rest.split(',').next()?.parse::<u8>().ok());
-    digits.is_some_and(|digits| digits <= MAX_PRECISION)
+    digits.is_some_and(|digits| digits <= DECIMAL128_MAX_PRECISION)
 }
 
 /// How exact the name of a type is.

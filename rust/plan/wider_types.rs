@@ -1,13 +1,10 @@
 //! The types of columns that may grow between two runs of a query: all values of the narrower type are
 //! values of the wider one, have the same canonical bytes, and so the same states and shards.
 
-use arrow_schema::DataType;
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType};
 
 use super::spec::AggregateSpec;
 use super::state_query::StateQuery;
-
-/// The digits that a decimal may have.
-const MAX_PRECISION: u8 = 38;
 
 /// The columns whose values an aggregate reads.
 pub(super) fn columns_of(aggregate: &AggregateSpec) -> impl Iterator<Item = &String> + Clone {
@@ -95,7 +92,7 @@ fn named(name: &str) -> Option<DataType> {
             let digits = decimal.strip_prefix("decimal(")?.strip_suffix(')')?;
             let (precision, scale) = digits.split_once(',')?;
             let precision = precision.parse().ok()?;
-            if precision > MAX_PRECISION {
+            if precision > DECIMAL128_MAX_PRECISION {
                 return None;
             }
             DataType::Decimal128(precision, scale.parse().ok()?)

@@ -23,7 +23,7 @@ _RANGES = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 1
 """The least integer of a type, and the first that is too large. The core has other bytes for uint64."""
 _DIGITS = 38
 _WIDTHS = ("decimal32", "decimal64", "decimal128")
-"""What a specification says of a key that is a decimal."""
+"""The layouts of keys that are decimals."""
 
 
 def query_of(clock: str) -> dict[str, Any]:
