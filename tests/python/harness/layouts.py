@@ -109,10 +109,10 @@ def columns(
             return pa.FixedSizeListArray.from_arrays(inner(2 * count), 2, mask=mask)
         if kind == "map":
             ends = offsets()
-            names = pa.array([f"k{place}" for place in range(ends[-1].as_py())], pa.string())
-            return pa.MapArray.from_arrays(
-                ends, draw(st.sampled_from([names, names.dictionary_encode()])), inner(len(names))
-            )
+            names: Any = pa.array([f"k{place}" for place in range(ends[-1].as_py())], pa.string())
+            if "dictionary" in kinds and draw(st.booleans()):
+                names = names.dictionary_encode()
+            return pa.MapArray.from_arrays(ends, names, inner(len(names)))
         if kind == "dictionary":
             index, ordered = draw(st.sampled_from([pa.int8(), pa.uint16(), pa.int64()])), draw(st.booleans())
             return pa.DictionaryArray.from_arrays(
