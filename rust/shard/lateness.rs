@@ -1,9 +1,9 @@
-//! Finds late partial sessions, and stored sessions that continue in later segments. Each takes one
-//! sweep over the sessions of a key in time order.
+//! Finds late partial sessions, and stored sessions that continue in later segments.
 
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
+use crate::core::session::batch::OpenSessions;
 use crate::core::sort::SortedRows;
 use crate::core::time::Time;
 use crate::core::window::Extent;
@@ -60,43 +60,22 @@ pub(super) fn are_late(
 ) -> Result<Vec<bool>> {
     let behind = partials.iter().filter(|(_, own)| own.is_late(close));
     let behind = KeySet::of(behind.map(|(key, _)| key));
-    let all = partials.iter().zip((0..).map(Some));
     let stored = stored.iter().flat_map(|spans| spans.iter());
-    let all = all.chain(stored.zip(std::iter::repeat(None)));
-    let all: Vec<(KeyId, Extent, Option<usize>)> = all
-        .filter(|((key, _), _)| behind.contains(*key))
-        .map(|((key, extent), partial)| (key, *extent, partial))
-        .collect();
-    let keys: Vec<KeyId> = all.iter().map(|(key, ..)| *key).collect();
-    let starts: Vec<Time> = all.iter().map(|(_, extent, _)| extent.start).collect();
-    let mut is_late = vec![false; partials.extents.len()];
-    let mut judge = |group: &mut Vec<usize>, whole: Option<Extent>| {
-        let group_is_late = whole.is_some_and(|whole| whole.is_late(close));
-        for partial in group.drain(..).filter(|_| group_is_late) {
-            if let Some(is_late) = is_late.get_mut(partial) {
-                *is_late = true;
-            }
-        }
-    };
-    let mut group = Vec::new();
-    for (_, rows) in SortedRows::new(&keys, &starts, interrupt)?.by_key() {
-        let mut whole: Option<Extent> = None;
-        for &(_, row) in rows {
-            let Some((_, extent, partial)) = all.get(row as usize) else {
-                continue;
-            };
-            whole = match whole {
-                Some(whole) if whole.joins(extent) => Some(whole.union(extent)),
-                before => {
-                    judge(&mut group, before);
-                    Some(*extent)
-                }
-            };
-            group.extend(partial);
-        }
-        judge(&mut group, whole);
-    }
-    Ok(is_late)
+    let own = partials.iter().chain(stored);
+    let own = own.filter(|(key, _)| behind.contains(*key));
+    let (keys, extents): (Vec<KeyId>, Vec<Extent>) = own.map(|(key, own)| (key, *own)).unzip();
+    let mut open = OpenSessions::default();
+    let slots = open.assign_partials(&keys, &extents)?;
+    let whole = open.coalesce(interrupt)?;
+    let mut is_late = slots.into_iter().map(|slot| {
+        let whole = whole.extent_of(slot);
+        whole.is_some_and(|whole| whole.is_late(close))
+    });
+    // The partial sessions of these keys come first.
+    let each = partials.keys.iter();
+    Ok(each
+        .map(|&key| behind.contains(key) && is_late.next() == Some(true))
+        .collect())
 }
 
 /// Carries sessions of segments up to `last` to later segments in which they continue. `segments`

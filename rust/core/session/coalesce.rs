@@ -25,6 +25,17 @@ pub struct CoalescedSessions {
     pub extents: Vec<Extent>,
 }
 
+impl CoalescedSessions {
+    /// The extent of the session to which a partial session belongs, by its old slot.
+    pub fn extent_of(&self, partial: Slot) -> Option<&Extent> {
+        let session = match &self.moves {
+            Some(moves) => *moves.get(partial.0 as usize)?,
+            None => partial,
+        };
+        self.extents.get(session.0 as usize)
+    }
+}
+
 /// Joins partial sessions that touch each other. Those of a clean key never do.
 pub(super) fn coalesce(
     keys: Vec<KeyId>,
