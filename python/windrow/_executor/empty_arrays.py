@@ -31,11 +31,14 @@ def is_encoded(kind: Any) -> bool:
 def decoded(kind: Any) -> Any:
     """The type in the layouts that keys have: without runs, and with lists in place of their views, at any depth.
 
-    Nor are there dictionaries of these, of dictionaries or of extension types.
+    Nor are there dictionaries of these, of dictionaries or of extension types, nor extension types over them.
 
     >>> decoded(pa.run_end_encoded(pa.int32(), pa.string()))
     DataType(string)
     """
+    if isinstance(kind, pa.BaseExtensionType):
+        storage = decoded(kind.storage_type)
+        return kind if storage == kind.storage_type else storage
     if pa.types.is_run_end_encoded(kind) or (pa.types.is_dictionary(kind) and _is_lost(kind)):
         values = kind.value_type
         return _VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
@@ -124,27 +127,31 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return nulls(len(array), kind)
     if own == kind and not may_lack_buffers(kind):
         return array
+    if pa.types.is_run_end_encoded(own) and pa.types.is_run_end_encoded(kind):  # pyarrow casts slices from their start
+        runs = [array.run_ends.cast(kind.run_end_type), rebuilt(array.values, kind.value_type)]
+        return pa.Array.from_buffers(kind, len(array), [None], 0, array.offset, children=runs)
     if own == kind and not isinstance(kind, (pa.StructType, *_LISTS)):
         return _with_parts(array)
-    if pa.types.is_run_end_encoded(own) and not pa.types.is_run_end_encoded(kind):
+    if pa.types.is_run_end_encoded(own):
         places = pa.RunEndEncodedArray.from_arrays(array.run_ends, pa.array(range(len(array.run_ends))))
         # The stubs of pyarrow lack this function.
         decode: Any = pc.run_end_decode  # type: ignore[attr-defined]
         return _taken(rebuilt(array.values, kind), decode(places.slice(array.offset, len(array))))
+    if isinstance(own, pa.BaseExtensionType) and own != kind:
+        return rebuilt(array.storage, kind)
     if is_encoded(own) and not is_encoded(kind):
-        name = "large_list_view" if str(kind).startswith("large") else "list_view"
-        values = [rebuilt(array.values, kind.value_type)]
-        views = getattr(pa, name)(kind.value_field)
+        # pyarrow flattens no extension types, so it flattens the places of the values.
+        numbers = pa.array(range(len(array.values)), pa.int64())
+        views = (pa.large_list_view if str(kind).startswith("large") else pa.list_view)(numbers.type)
         lists: Any = pa.Array.from_buffers(
-            views, len(array), array.buffers()[:3], array.null_count, array.offset, values
+            views, len(array), array.buffers()[:3], array.null_count, array.offset, [numbers]
         )
         lengths: Any = pc.fill_null(pc.list_value_length(lists), 0)
         nothing: Any = pa.array([0], lengths.type)
         ends = pc.cumulative_sum(pa.concat_arrays([nothing, lengths]))
         validity = array.is_valid().buffers()[1] if array.null_count else None
-        return pa.Array.from_buffers(
-            kind, len(array), [validity, ends.buffers()[1]], array.null_count, children=[lists.flatten()]
-        )
+        values = [_taken(rebuilt(array.values, kind.value_type), lists.flatten())]
+        return pa.Array.from_buffers(kind, len(array), [validity, ends.buffers()[1]], array.null_count, children=values)
     if pa.types.is_dictionary(own) and decoded(own) != own:
         return _taken(rebuilt(array.dictionary, kind), array.indices)
     if pa.types.is_dictionary(own) and not pa.types.is_dictionary(kind):
@@ -170,13 +177,10 @@ def rebuilt(array: Any, kind: Any) -> Any:
 
 
 def _with_parts(array: Any) -> Any:
-    """A dictionary, a union or runs with new buffers for values that have none; any other array as it is."""
+    """A dictionary or a union with new buffers for values that have none; any other array as it is."""
     kind = array.type
     if pa.types.is_dictionary(kind) and not len(array.dictionary):
         return pa.DictionaryArray.from_arrays(array.indices, nulls(0, kind.value_type), ordered=kind.ordered)
-    if pa.types.is_run_end_encoded(kind):
-        runs = [array.run_ends, rebuilt(array.values, kind.value_type)]
-        return pa.Array.from_buffers(kind, len(array), [None], 0, array.offset, children=runs)
     if not pa.types.is_union(kind):
         return array
     rows, buffers = len(array), array.buffers()

@@ -233,8 +233,7 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         import geopandas
 
         return pd.Series(geopandas.array.from_wkb(_storage(column).to_pylist(), crs=kind.crs))
-    plain = without_views(column.type)
-    column = column if column.type == plain else column.cast(plain)  # a needless cast may make invalid lists of structs
+    column = of_type(column, without_views(column.type))
     if isinstance(kind, pd.CategoricalDtype):
         return _categories(column, kind)
     if str(kind).startswith(("interval[int", "interval[uint")) and column.null_count:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from windrow._aggregates.evaluation import Finish
 from windrow._arguments.nested import nulls, with_inner
 from windrow._executor.batches import Batches
-from windrow._executor.empty_arrays import is_encoded
+from windrow._executor.empty_arrays import is_encoded, rebuilt
 from windrow._local.dictionaries import capacity, widened
 
 Kinds = Mapping[str, Any]
@@ -85,7 +85,7 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     if not len(column):
         return pa.chunked_array([nulls(0, kind)])
     if not pa.types.is_dictionary(kind):
-        return column.cast(kind)
+        return pa.chunked_array([rebuilt(part, kind) for part in column.chunks], kind)
     if not pa.types.is_dictionary(column.type):
         column = encoded_values(column.cast(kind.value_type))
     chunks: Any = column.chunks

@@ -60,6 +60,7 @@ CODED_LISTS = pa.DictionaryArray.from_arrays(CODES, pa.array([["a"], None, []]))
 ENCODED = [
     runs(NAMES.cast(pa.string_view())),
     pa.StructArray.from_arrays([runs(NAMES)], ["x"]),
+    pa.StructArray.from_arrays([runs(NAMES), pa.array(["c"] * 5, pa.string_view())], ["x", "y"]),
     pa.ListArray.from_arrays(pa.array([0, 1, 2, 2, 4, 5], pa.int32()), runs(NAMES)),
     pa.array(LONG_VIEWS, pa.list_view(pa.large_list_view(pa.string_view()))),
     pa.DictionaryArray.from_arrays(pa.array([0, 1, 4, 2, 4], pa.int8()), runs(NAMES)),
