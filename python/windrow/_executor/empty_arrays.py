@@ -39,6 +39,9 @@ def decoded(kind: Any) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
         storage = decoded(kind.storage_type)
         return kind if storage == kind.storage_type else storage
+    if pa.types.is_union(kind):
+        members = [field.with_type(decoded(field.type)) for field in _members(kind)]
+        return (pa.sparse_union if kind.mode == "sparse" else pa.dense_union)(members, kind.type_codes)
     if pa.types.is_run_end_encoded(kind) or (pa.types.is_dictionary(kind) and _is_lost(kind)):
         values = kind.value_type
         return _VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
@@ -60,7 +63,7 @@ def carried(field: pa.Field[Any]) -> pa.Field[Any]:
 def _is_lost(kind: Any) -> bool:
     """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or nested or encoded values."""
     if not pa.types.is_run_end_encoded(kind) and not pa.types.is_dictionary(kind):
-        return any(_is_lost(field.type) for field in inner_fields(kind))
+        return any(_is_lost(field.type) for field in (*inner_fields(kind), *_members(kind)))
     values = kind.value_type
     lost = (
         pa.BaseExtensionType,
@@ -69,6 +72,11 @@ def _is_lost(kind: Any) -> bool:
         *([pa.DictionaryType] if pa.types.is_dictionary(kind) else []),
     )
     return isinstance(values, lost) or decoded(values) != values
+
+
+def _members(kind: Any) -> list[pa.Field[Any]]:
+    """The fields of a union; none of another type."""
+    return [kind.field(place) for place in range(kind.num_fields)] if pa.types.is_union(kind) else []
 
 
 def may_lack_buffers(kind: Any) -> bool:
@@ -130,8 +138,8 @@ def rebuilt(array: Any, kind: Any) -> Any:
     if pa.types.is_run_end_encoded(own) and pa.types.is_run_end_encoded(kind):  # pyarrow casts slices from their start
         runs = [array.run_ends.cast(kind.run_end_type), rebuilt(array.values, kind.value_type)]
         return pa.Array.from_buffers(kind, len(array), [None], 0, array.offset, children=runs)
-    if own == kind and not isinstance(kind, (pa.StructType, *_LISTS)):
-        return _with_parts(array)
+    if pa.types.is_union(own) or (own == kind and not isinstance(kind, (pa.StructType, *_LISTS))):
+        return _with_parts(array, kind)
     if pa.types.is_run_end_encoded(own):
         places = pa.RunEndEncodedArray.from_arrays(array.run_ends, pa.array(range(len(array.run_ends))))
         # The stubs of pyarrow lack this function.
@@ -176,9 +184,8 @@ def rebuilt(array: Any, kind: Any) -> Any:
     )
 
 
-def _with_parts(array: Any) -> Any:
+def _with_parts(array: Any, kind: Any) -> Any:
     """A dictionary or a union with new buffers for values that have none; any other array as it is."""
-    kind = array.type
     if pa.types.is_dictionary(kind) and not len(array.dictionary):
         return pa.DictionaryArray.from_arrays(array.indices, nulls(0, kind.value_type), ordered=kind.ordered)
     if not pa.types.is_union(kind):
@@ -187,7 +194,7 @@ def _with_parts(array: Any) -> Any:
     cut = [buffers[1].slice(array.offset, rows)]
     if kind.mode == "dense":
         cut.append(buffers[2].slice(4 * array.offset, 4 * rows))
-    members = [rebuilt(array.field(place), kind.field(place).type) for place in range(kind.num_fields)]
+    members = [rebuilt(array.field(place), field.type) for place, field in enumerate(_members(kind))]
     return pa.Array.from_buffers(kind, rows, [None, *cut], 0, children=members)
 
 

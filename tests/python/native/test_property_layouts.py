@@ -108,6 +108,9 @@ LISTS_OF_VIEWS = pa.array([[b"a"], [b"b"]], pa.list_(pa.binary_view()))
             pa.array([4], pa.int32()), pa.ExtensionArray.from_storage(pa.opaque(RUNS.type, "name", "vendor"), RUNS)[:1]
         ),
         pa.ListViewArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([2, 1], pa.int32()), UNION),
+        pa.UnionArray.from_sparse(
+            CODES[:3], [pa.RunEndEncodedArray.from_arrays(pa.array([3], pa.int32()), RUNS[:1])] * 2
+        ),
         VIEWS,
         pa.ListViewArray.from_arrays(
             pa.array([1], pa.int32()), pa.array([0], pa.int32()), pa.StructArray.from_arrays([FLAGS], ["x"])
