@@ -9,6 +9,7 @@ use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 
 use super::convert::{cast, is_narrow, relabel, value_type};
+use super::hidden_nulls;
 use super::untrusted::read_untrusted;
 use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
@@ -89,10 +90,10 @@ pub(crate) fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                 }
             });
             // The bytes may be those of a saved state.
-            read_untrusted(|| converter.convert_rows(rows))
-                .map_err(|reason| Error::Arrow(reason.into()))?
-                .pop()
-                .ok_or(Error::Internal("arrow-row gave no array for a field"))
+            let arrays = read_untrusted(|| converter.convert_rows(rows))
+                .map_err(|reason| Error::Arrow(reason.into()))?;
+            let no_array = || Error::Internal("arrow-row gave no array for a field");
+            hidden_nulls::without(arrays.first().ok_or_else(no_array)?)
         }
         (from, _) => Err(Error::Arrow(format!("{from} does not become {to}").into())),
     }

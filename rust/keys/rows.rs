@@ -7,6 +7,7 @@ use arrow_row::{OwnedRow, RowConverter, Rows, SortField};
 
 use super::byte_keys::ByteTable;
 use super::key_column::KeyColumn;
+use crate::array::hidden_nulls;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
 
@@ -69,7 +70,8 @@ impl RowKeys {
                 reason: format!("{length} bytes of keys in one batch, 2^31 or more"),
             });
         }
-        Ok(self.converter.convert_rows(rows)?)
+        let columns = self.converter.convert_rows(rows)?;
+        columns.iter().map(hidden_nulls::without).collect()
     }
 
     pub(super) fn len(&self) -> usize {

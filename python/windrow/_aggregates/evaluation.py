@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.conversion import as_type
 from windrow._arguments.errors import aggregate_argument, bad_type
-from windrow._arguments.nested import no_rows, nulls
+from windrow._arguments.nested import no_rows, nullable, nulls
 from windrow._folds.python_values import value_text
 from windrow._folds.user_code import user_frame
 
@@ -217,11 +217,11 @@ class Finish:
         return self.batch(empty).schema
 
     def typed(self, core: pa.Schema) -> Finish:
-        """The same, with the types of `schema` for all results."""
+        """The same, with the types of `schema` for all results. Nulls are allowed within them: rows may have none."""
         schema = self.schema(core)
 
         def of_type(name: str, column: Named | Expression) -> Named | Expression:
-            return column.typed(schema.field(name).type) if isinstance(column, Expression) else column
+            return column.typed(nullable(schema.field(name).type)) if isinstance(column, Expression) else column
 
         return replace(self, columns=tuple((name, of_type(name, column)) for name, column in self.columns))
 

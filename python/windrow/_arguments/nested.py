@@ -52,40 +52,47 @@ def nullable(kind: pa.DataType) -> pa.DataType:
     return made
 
 
-def nulls(count: int, kind: Any) -> pa.Array[Any]:
-    """So many nulls of any type.
+def nulls(count: int, kind: Any, *, hidden: bool = False) -> pa.Array[Any]:
+    """So many nulls of any type, or values that nobody sees if they are `hidden` in those of a struct or an array.
 
-    `pa.nulls` gives nested runs a bitmap, which they must not have, and crashes for an extension type of a union.
+    `pa.nulls` gives nested runs a bitmap, which they must not have, and crashes for an extension type of a union. Its
+    structs have nulls where their fields are declared never null, which Parquet refuses.
 
     >>> nulls(2, pa.list_(pa.run_end_encoded(pa.int32(), pa.string()))).to_pylist()
     [None, None]
+    >>> nulls(2, pa.struct([pa.field("a", pa.int8(), nullable=False)])).field(0).null_count
+    0
     """
     if isinstance(kind, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(kind, nulls(count, kind.storage_type))
+        return pa.ExtensionArray.from_storage(kind, nulls(count, kind.storage_type, hidden=hidden))
     if pa.types.is_dictionary(kind):
-        codes: Any = pa.nulls(count, kind.index_type)
-        return pa.DictionaryArray.from_arrays(codes, nulls(0, kind.value_type), ordered=kind.ordered)
+        codes: Any = pa.array([0 if hidden else None] * count, kind.index_type)
+        values = nulls(int(hidden), kind.value_type, hidden=True)
+        return pa.DictionaryArray.from_arrays(codes, values, ordered=kind.ordered)
     if pa.types.is_run_end_encoded(kind):
         ends = [count] if count else []
-        return pa.RunEndEncodedArray.from_arrays(pa.array(ends, kind.run_end_type), nulls(len(ends), kind.value_type))
+        values = nulls(len(ends), kind.value_type, hidden=hidden)
+        return pa.RunEndEncodedArray.from_arrays(pa.array(ends, kind.run_end_type), values)
     if not pa.types.is_nested(kind):
         plain: pa.Array[Any] = pa.nulls(count, kind)
-        return plain
-    parts = [kind.field(place).type for place in range(kind.num_fields)]
+        is_kept = not hidden or pa.types.is_null(kind)
+        return plain if is_kept else pa.Array.from_buffers(kind, count, [None, *plain.buffers()[1:]], 0)
+    parts = [kind.field(place) for place in range(kind.num_fields)]
     rows = [0] * len(parts)  # of a list
     if isinstance(kind, pa.MapType):
-        parts = [pa.struct([kind.key_field, kind.item_field])]
+        parts = [pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)]
     elif isinstance(kind, pa.FixedSizeListType):
         rows = [count * kind.list_size]
     elif isinstance(kind, pa.StructType) or str(kind).startswith("sparse"):
         rows = [count] * len(parts)
-    children = [nulls(*each) for each in zip(rows, parts, strict=True)]
+    children = [nulls(size, part.type, hidden=not part.nullable) for size, part in zip(rows, parts, strict=True)]
     zeros = pa.py_buffer(bytes(8 * (count + 1)))
     if not pa.types.is_union(kind):
-        return pa.Array.from_buffers(kind, count, [zeros] * kind.num_buffers, count, children=children)
+        buffers = [None if hidden else zeros, *[zeros] * (kind.num_buffers - 1)]
+        return pa.Array.from_buffers(kind, count, buffers, 0 if hidden else count, children=children)
     members = pa.py_buffer(bytes(kind.type_codes[:1]) * count)
     if kind.mode == "dense" and parts:
-        children[0] = nulls(1, parts[0])
+        children[0] = nulls(1, parts[0].type, hidden=not parts[0].nullable)
     return pa.Array.from_buffers(kind, count, [None, members, *[zeros] * (kind.num_buffers - 2)], 0, children=children)
 
 

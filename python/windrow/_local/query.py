@@ -17,7 +17,7 @@ from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_type
 from windrow._arguments.expression import ColumnExpression
-from windrow._arguments.nested import no_rows
+from windrow._arguments.nested import no_rows, nullable
 from windrow._executor.batch import final_windows, folds_in_order, query_of
 from windrow._executor.batches import conformed, filtered, rebased, rebased_stream, stream_reader
 from windrow._executor.empty_arrays import carried
@@ -309,7 +309,7 @@ class LocalInput(Input[Any]):
     def _is_retyped(self, plan: Plan, column: str) -> bool:
         """Whether a column has another type in a plan than in the data, where it has no value."""
         own = self._source.schema([self.columns.index(column)])
-        return not carried(own.field(0)).type.equals(plan.schema.field(column).type)
+        return not nullable(carried(own.field(0)).type).equals(plan.schema.field(column).type)
 
     def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
         """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""

@@ -17,7 +17,6 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
-from windrow._arguments.nested import nullable
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
 
@@ -82,8 +81,6 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
                 continue  # it has no value here, and any type elsewhere
             if column in united and not pa.types.is_null(united[column].type):
                 check_type(f"with_columns: {name}", field, first_of[column], united[column])
-                if field.type != united[column].type:
-                    united[column] = united[column].with_type(nullable(united[column].type))
             else:
                 united[column], first_of[column] = field.with_nullable(True), name
     return united
@@ -109,8 +106,8 @@ def _renamed(aggregate: AggregateCall, names: Mapping[str, str]) -> AggregateCal
 
 
 def _whatever_layout(kind: pa.DataType) -> pa.DataType:
-    """The type, with strings and bytes of any of Arrow's layouts as one, and nulls allowed within it."""
+    """The type, with strings and bytes of any of Arrow's layouts as one."""
     for plain in (pa.string(), pa.binary()):
         if str(kind) in (f"{plain}", f"large_{plain}", f"{plain}_view"):
             return plain
-    return nullable(kind)
+    return kind

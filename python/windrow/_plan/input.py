@@ -15,6 +15,7 @@ import pyarrow as pa
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, listed, unknown_column
 from windrow._arguments.expression import FIELD, ColumnExpression, Reference
+from windrow._arguments.nested import nullable
 from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.plan import Origins, Plan
 
@@ -222,7 +223,10 @@ class Input(ABC, Generic[Result]):
         return name == other
 
     def field(self, argument: str, column: str, *, compared: Need | None = None) -> pa.Field[Any]:
-        """The Arrow field of the column that `argument` names. `compared`: how values are compared, if they are."""
+        """The Arrow field of the column that `argument` names. `compared`: how values are compared, if they are.
+
+        Nulls are allowed within its values: another input, another day, and a window without a value may have them.
+        """
         if not isinstance(column, str):
             raise bad_type(argument, column, "the name of a column")
         with self.named():
@@ -230,7 +234,7 @@ class Input(ABC, Generic[Result]):
         cut = next((name for name in _names(field) if "\0" in name), None)
         if cut is not None:
             raise bad_value(argument, cut, NO_NULL_CHARACTER)
-        return field
+        return field.with_type(nullable(field.type))
 
     def duration_of(self, column: str) -> ColumnExpression | None:
         """The durations of a gap column of another type; None if the column has durations itself, or has none."""

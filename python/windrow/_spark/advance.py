@@ -50,7 +50,7 @@ from windrow._spark import release
 from windrow._spark.declared import schema_of
 from windrow._spark.frame import numbered
 from windrow._spark.step import mapped
-from windrow._spark.types import arrow_field, spark_type
+from windrow._spark.types import arrow_field, returned_type, spark_type
 
 PACKED_RUN = StructType(
     [
@@ -120,8 +120,12 @@ def rows_of(
 
 
 def output_of(plan: Plan, core: StructType, time: Any) -> StructType:
-    """The columns of the rows of a run. `core` are those of the result, `time` is the type of times."""
-    fields = [StructField(field.name, field.dataType, True, field.metadata) for field in core.fields]
+    """The columns of the rows of a run. `core` are those of the result, `time` is the type of times.
+
+    Another day may have nulls where this one has none, also within its values.
+    """
+    typed = zip(core.fields, (returned_type(field.dataType, nulls=True) for field in core.fields), strict=True)
+    fields = [StructField(field.name, kind, True, field.metadata) for field, kind in typed]
     added = [StructField(STREAM_TIME, time), StructField(STATE, BinaryType()), StructField(STATUS, StringType())]
     return StructType([*fields, *added])
 
@@ -212,7 +216,7 @@ def _has_type(field: StructField, wanted: pa.Field[Any]) -> bool:
 
 def _check_type(field: StructField, wanted: pa.Field[Any]) -> None:
     kind = arrow_field("open", field, compared=True).type
-    if nullable(kind) != nullable(wanted.type) and not is_wider(wanted.type, kind):
+    if nullable(kind) != wanted.type and not is_wider(wanted.type, kind):
         fix = f"{spark_cast(field.name, kind)} in its data"
         allowed = f"{wanted.type}, as the key of the query, or a narrower type of the same kind, such as after {fix}"
         raise bad_value("open", f"the column {field.name!r} of type {kind}", allowed)

@@ -155,7 +155,8 @@ class FrameInput(Input[DataFrame]):
         """
         names = list(dict.fromkeys([*schema.names, *(name for columns in origins.columns for name in columns)]))
         parts = list(zip(inputs, origins.columns, strict=True))
-        types = {name: data._type(source[name]) for data, source in parts for name in source}
+        # An input may have nulls within its values where another has none.
+        types = {name: returned_type(data._type(source[name]), nulls=True) for data, source in parts for name in source}
         frames = []
         for number, (data, source) in enumerate(parts):
             frame, columns = data._with(source.values()), []

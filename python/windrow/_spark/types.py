@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -108,24 +109,28 @@ def parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
         yield from parts(part)
 
 
-def returned_type(data_type: spark.DataType) -> spark.DataType:
+def returned_type(data_type: spark.DataType, *, nulls: bool = False) -> spark.DataType:
     """The type in which Spark accepts values back from Python: the same type, with two exceptions.
 
-    CHAR and VARCHAR become strings, and void is always nullable.
+    CHAR and VARCHAR become strings, and void is always nullable. With `nulls`, so is all that is within the type.
     """
+    inner = functools.partial(returned_type, nulls=nulls)
     if isinstance(data_type, spark.CharType | spark.VarcharType):
         return spark.StringType()
     if isinstance(data_type, spark.ArrayType):
-        element = returned_type(data_type.elementType)
-        return spark.ArrayType(element, data_type.containsNull or _void(element))
+        element = inner(data_type.elementType)
+        return spark.ArrayType(element, nulls or data_type.containsNull or _void(element))
     if isinstance(data_type, spark.MapType):
-        key, value = returned_type(data_type.keyType), returned_type(data_type.valueType)
-        return spark.MapType(key, value, data_type.valueContainsNull or _void(value))
+        key, value = inner(data_type.keyType), inner(data_type.valueType)
+        return spark.MapType(key, value, nulls or data_type.valueContainsNull or _void(value))
     if isinstance(data_type, spark.StructType):
         return spark.StructType(
             [
                 spark.StructField(
-                    field.name, returned_type(field.dataType), field.nullable or _void(field.dataType), field.metadata
+                    field.name,
+                    inner(field.dataType),
+                    nulls or field.nullable or _void(field.dataType),
+                    field.metadata,
                 )
                 for field in data_type
             ]

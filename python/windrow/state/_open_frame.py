@@ -41,21 +41,15 @@ def open_frame(stored: DataFrame, batch: int) -> DataFrame:
 
 
 def _columns(query: StoredQuery) -> StructType:
-    """The columns of the table, all nullable."""
+    """The columns of the table, all nullable, also what is within them."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
+    from windrow._spark.types import returned_type
+
     *fields, time = StructType.fromJson(json.loads(query.result)).fields
-    shown = [StructField(field.name, _nullable(field.dataType), True, field.metadata) for field in fields]
+    kinds = [returned_type(field.dataType, nulls=True) for field in fields]
+    shown = [StructField(field.name, kind, True, field.metadata) for field, kind in zip(fields, kinds, strict=True)]
     return StructType([*shown, StructField(STREAM_TIME, time.dataType), StructField(STATE, BinaryType())])
-
-
-def _nullable(kind: Any) -> Any:
-    """A struct whose fields may be null, such as the bounds of windows; any other type as it is."""
-    from pyspark.sql.types import StructField, StructType
-
-    if not isinstance(kind, StructType):
-        return kind
-    return StructType([StructField(each.name, each.dataType, True, each.metadata) for each in kind.fields])
 
 
 def _check(query: StoredQuery, indexes: list[Index]) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow._aggregates.conversion import FAMILIES, is_number
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
-from windrow._arguments.nested import nulls
+from windrow._arguments.nested import nullable, nulls
 from windrow._executor.empty_arrays import column_of, decoded
 from windrow._folds.check import check_of
 from windrow._folds.check_scalar import UnfitError
@@ -52,7 +52,7 @@ def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any
         TypeError: a type whose values are others.
         ValueError: a value that the declared type cannot hold.
     """
-    if kind in (column.type, decoded(column.type)):
+    if nullable(kind) in (nullable(column.type), nullable(decoded(column.type))):
         same: pa.Array[Any] = column_of(name, column, kind)
         return same
     column_of(name, column, column.type)

@@ -44,10 +44,10 @@ OF_ALL_KINDS: list[tuple[pa.DataType, list[Any]]] = [
     (pa.month_day_nano_interval(), [pa.MonthDayNano([1, 2, 3]), pa.MonthDayNano([0, 30, 0])]),
 ]
 LISTS = {
-    "list": (pa.ListArray, pa.int32()),
-    "large list": (pa.LargeListArray, pa.int64()),
-    "list view": (pa.ListViewArray, pa.int32()),
-    "large list view": (pa.LargeListViewArray, pa.int64()),
+    "list": (pa.ListArray, pa.list_, pa.int32()),
+    "large list": (pa.LargeListArray, pa.large_list, pa.int64()),
+    "list view": (pa.ListViewArray, pa.list_view, pa.int32()),
+    "large list view": (pa.LargeListViewArray, pa.large_list_view, pa.int64()),
 }
 KEYS = [LEAF, "struct", *LISTS, "fixed-size list", "dictionary", "runs", "view"]
 VALUES = [*KEYS, "map", "extension"]
@@ -74,7 +74,7 @@ class Marked(pa.ExtensionType):
 def columns(
     draw: st.DrawFn, rows: int, kinds: list[str], leaves: list[Any] = LEAVES, depth: int = DEEPEST
 ) -> pa.Array[Any]:
-    """Values of a random type. They may begin and end within their buffers."""
+    """Values of a random type. They may begin and end within their buffers, and be declared never null."""
     before, after = (draw(st.integers(0, 2)), draw(st.integers(0, 1))) if rows else (0, 0)
     count = before + rows + after
     kind = draw(st.sampled_from(kinds if depth else [LEAF]))
@@ -85,34 +85,43 @@ def columns(
     def inner(length: int, *without: str) -> pa.Array[Any]:
         return draw(columns(length, [each for each in kinds if each not in without], leaves, depth - 1))
 
+    def field(name: str, values: pa.Array[Any]) -> pa.Field[Any]:
+        has_null = pa.types.is_null(values.type) or None in values.to_pylist()
+        return pa.field(name, values.type, nullable=has_null or draw(st.booleans()))
+
     def offsets(type: pa.DataType = pa.int32()) -> pa.Array[Any]:  # noqa: B008
         return pa.array([0, *accumulate(drawn(draw(st.sampled_from([[0], [0, 1, 2]]))))], type)
 
     def made() -> Any:
-        mask = pa.array(drawn([False, False, True]), pa.bool_())
+        mask = pa.array(drawn(draw(st.sampled_from([[False], [False, False, True]]))), pa.bool_())
         if kind == LEAF:
             of, values = draw(st.sampled_from(leaves))
-            return pa.array(drawn([None, *values]), of)
+            return pa.array(drawn(draw(st.sampled_from([values, [None, *values]]))), of)
         if kind == "view":
             return pa.array(drawn([None, *TEXTS])).cast(draw(st.sampled_from([pa.string_view(), pa.binary_view()])))
         if kind == "struct":
-            return pa.StructArray.from_arrays([inner(count), inner(count)], ["x", "y"], mask=mask)
+            parts = {name: inner(count) for name in ("x", "y")}
+            return pa.StructArray.from_arrays([*parts.values()], fields=[*map(field, parts, parts.values())], mask=mask)
         if "list view" in kind:
-            of, numbers = LISTS[kind]
+            of, made_of, numbers = LISTS[kind]
             starts, sizes = (pa.array(drawn([0, 1, 2]), numbers) for _ in range(2))
-            return of.from_arrays(starts, sizes, inner(4), mask=mask)
+            elements = inner(4)
+            return of.from_arrays(starts, sizes, elements, type=made_of(field("item", elements)), mask=mask)
         if kind in LISTS:
-            of, numbers = LISTS[kind]
+            of, made_of, numbers = LISTS[kind]
             ends = offsets(numbers)
-            return of.from_arrays(ends, inner(ends[-1].as_py()), mask=mask)
+            elements = inner(ends[-1].as_py())
+            return of.from_arrays(ends, elements, type=made_of(field("item", elements)), mask=mask)
         if kind == "fixed-size list":
-            return pa.FixedSizeListArray.from_arrays(inner(2 * count), 2, mask=mask)
+            elements = inner(2 * count)
+            return pa.FixedSizeListArray.from_arrays(elements, type=pa.list_(field("item", elements), 2), mask=mask)
         if kind == "map":
             ends = offsets()
             names: Any = pa.array([f"k{place}" for place in range(ends[-1].as_py())], pa.string())
             if "dictionary" in kinds and draw(st.booleans()):
                 names = names.dictionary_encode()
-            return pa.MapArray.from_arrays(ends, names, inner(len(names)))
+            values = inner(len(names))
+            return pa.MapArray.from_arrays(ends, names, values, pa.map_(names.type, field("value", values)))
         if kind == "dictionary":
             index, ordered = draw(st.sampled_from([pa.int8(), pa.uint16(), pa.int64()])), draw(st.booleans())
             return pa.DictionaryArray.from_arrays(

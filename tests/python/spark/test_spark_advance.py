@@ -339,3 +339,25 @@ def test_a_day_may_allow_nulls_within_its_values_and_another_not(spark: SparkSes
         (row,) = run(first.still_open, after, ENDS[3]).closed.collect()
         assert row.n == 2
         assert is_key or row.first[0].a == 1
+
+
+@pytest.mark.parametrize("is_key", [False, True])
+def test_spark_sees_a_null_within_a_value_where_another_day_allows_none(spark: SparkSession, is_key: bool) -> None:
+    """Spark looks for no nulls in what is declared NOT NULL."""
+
+    def day(minute: int, one: str) -> DataFrame:
+        at = int(START.timestamp()) + 60 * minute
+        value = f"named_struct('a', {one}, 'b', array({one})) AS x"
+        return spark.range(1).selectExpr("1 AS k", f"timestamp_seconds({at}) AS ts", value)
+
+    def run(before: Any, data: DataFrame, to: datetime) -> Any:
+        grouped = wr.group_by(data, *(("k", "x") if is_key else ("k",)), time="ts")
+        return grouped.windowed_by(HALF_AN_HOUR).advance(before, to=to, n=wr.count(), first=wr.first("x"))
+
+    opened = run(None, day(0, "nullif(1, 1)"), START + timedelta(minutes=1)).still_open
+    closed = run(opened, day(2, "1"), ENDS[3]).closed
+    assert closed.where("first.a IS NULL AND first.b[0] IS NULL").count() == 1
+    assert not is_key or closed.where("x.a IS NULL").count() == 1
+    inputs = {name: wr.group_by(day(0, one), "k", time="ts") for name, one in (("a", "nullif(1, 1)"), ("b", "1"))}
+    rows = wr.cogroup(**inputs).windowed_by(HALF_AN_HOUR).with_columns(n=wr.count())
+    assert rows.where("x.a IS NULL AND x.b[0] IS NULL").count() == 1
