@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_column_type, bad_value, listed
 from windrow._executor.batches import rebased, stream_reader
-from windrow._executor.empty_arrays import decoded, is_encoded, rebuilt
+from windrow._executor.empty_arrays import decoded, rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._folds.python_shape import plain
 from windrow._local.columns import Columns
-from windrow._local.results import decoded_values, of_type, table_of, without_views
+from windrow._local.results import table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
 from windrow._plan.earlier_types import query_of
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -153,10 +153,9 @@ def binary_states(column: Any) -> Any:
 
 
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:
-    if pa.types.is_dictionary(column.type):  # of views, which pyarrow cannot decode
-        column = decoded_values(of_type(column, without_views(column.type)))
-    if is_encoded(column.type):
-        column = pa.chunked_array([rebuilt(part, decoded(part.type)) for part in column.chunks], decoded(column.type))
+    own: Any = plain(decoded(column.type))
+    if own != column.type:  # pyarrow cannot cast runs, nor dictionaries of views or within other types
+        column = pa.chunked_array([rebuilt(part, own) for part in column.chunks], own)
     try:
         return column if column.type == kind else column.cast(kind)
     except pa.ArrowException as error:

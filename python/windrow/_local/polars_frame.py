@@ -298,9 +298,20 @@ def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
         if kind == pl.Null:
             if column.null_count() == len(column):
                 casts.append(pl.Series(name, [None] * len(column), dtype=pl.Null))
-        elif isinstance(kind, pl.Enum):
-            values = [*kind.categories, *column.drop_nulls().unique(maintain_order=True)]
-            casts.append(column.cast(pl.Enum(list(dict.fromkeys(values)))))
         elif column.dtype != kind:
-            casts.append(column.cast(kind))
+            casts.append(column.cast(_with_values(kind, column)))
     return frame.with_columns(casts)
+
+
+def _with_values(kind: Any, column: Any) -> Any:
+    """The type, whose Enums have the values that they lack: data of a day may lack keys of open windows."""
+    import polars as pl
+
+    if isinstance(kind, pl.Enum):
+        return pl.Enum(list(dict.fromkeys([*kind.categories, *column.drop_nulls().unique(maintain_order=True)])))
+    if isinstance(kind, pl.Struct):
+        return pl.Struct({each.name: _with_values(each.dtype, column.struct.field(each.name)) for each in kind.fields})
+    if isinstance(kind, pl.List | pl.Array):
+        inner = _with_values(kind.inner, column.explode())
+        return pl.List(inner) if isinstance(kind, pl.List) else pl.Array(inner, kind.size)
+    return kind

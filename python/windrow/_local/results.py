@@ -65,13 +65,6 @@ def encoded_values(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     return pa.chunked_array([of_parts(*part) for part in zip(numbers, column.chunks, strict=True)])
 
 
-def decoded_values(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """The values of a dictionary of any type but views."""
-    chunks: Any = column.chunks
-    kind: Any = column.type
-    return pa.chunked_array([part.dictionary.take(part.indices) for part in chunks], kind.value_type)
-
-
 def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """The column in a type that holds its values, such as a dictionary of them."""
     if column.type == kind:
