@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, FieldRef};
 
 use crate::array::dictionary::{unpacked, unpacked_field};
 use crate::array::{canonical_float, convert, type_name};
@@ -122,16 +122,15 @@ fn is_binary(data_type: &DataType) -> bool {
 }
 
 /// Whether a column of this type can be a key. Its values must have an equality that Arrow's row
-/// format and the canonical bytes preserve.
+/// format and the canonical bytes preserve. Lists and structs have nulls of the null type, too.
 pub fn groupable(data_type: &DataType) -> bool {
+    let within = |field: &FieldRef| field.data_type().is_null() || groupable(field.data_type());
     match data_type {
         DataType::Dictionary(_, values) => groupable(values),
-        DataType::Struct(fields) => {
-            !fields.is_empty() && fields.iter().all(|field| groupable(field.data_type()))
-        }
+        DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(within),
         DataType::List(field)
         | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, 1..) => groupable(field.data_type()),
+        | DataType::FixedSizeList(field, 1..) => within(field),
         DataType::Boolean | DataType::FixedSizeBinary(1..) => true,
         other => other.is_primitive() || is_string(other) || is_binary(other),
     }

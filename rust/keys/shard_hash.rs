@@ -206,7 +206,8 @@ fn native<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
 
 /// Appends the bytes of one row of a column. [`crate::keys::key_column`] must have read the column.
 fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
-    if array.is_null(row) {
+    // The null type has no bits that say so.
+    if array.is_null(row) || array.data_type().is_null() {
         bytes.push(NULL);
         return Ok(());
     }

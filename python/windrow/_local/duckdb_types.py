@@ -5,7 +5,7 @@
 | BIT | text | equality, order |
 | UHUGEINT, BIGNUM, TIMETZ | text | equality |
 | INTERVAL | text | |
-| MAP, UNION, VARIANT, NULL in another type | as DuckDB hands it over | |
+| MAP, UNION, VARIANT | as DuckDB hands it over | |
 | ENUM | alone as DuckDB hands it over, in other types text | equality |
 | GEOMETRY | as DuckDB hands it over | equality |
 | STRUCT, TUPLE, LIST, ARRAY | as its parts | equality, if they have it |
@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from windrow._plan.input import Need
 
 _TEXT = ("bit", "uhugeint", "bignum", "time with time zone", "interval")
-_NO_EQUALITY = ("interval", "map", "union", "variant", "null")
+_NO_EQUALITY = ("interval", "map", "union", "variant")
 _NO_ORDER = (*_NO_EQUALITY, "uhugeint", "bignum", "time with time zone", "enum", "geometry")
 _LIKE = {
     ("interval", "equality"): "epoch_us({})",
@@ -70,7 +70,7 @@ def instead(kind: Any, need: Need, written: str) -> str | None:
     lacking: tuple[str, ...] = {"equality": _NO_EQUALITY, "order": _NO_ORDER, "number": _TEXT}[need]
     parts = {part.id for part in _parts(kind)}
     is_ordered_apart = need == "order" and _children(kind)  # DuckDB puts nulls in a value last, the core first
-    if kind.id == "null" or (parts.isdisjoint(lacking) and not is_ordered_apart):
+    if parts.isdisjoint(lacking) and not is_ordered_apart:
         return None
     cast = _LIKE.get((kind.id, need))
     if cast is None and need == "number":

@@ -283,7 +283,6 @@ fn a_type_that_cannot_be_grouped_is_named() {
             "fixed_size_list<item: int64>[0]",
         ),
         (DataType::List(list(map)), "list<item: map<string, string>>"),
-        (DataType::List(list(DataType::Null)), "list<item: null>"),
     ];
     for (data_type, spelled) in wrong {
         match KeyInterner::new(&[

@@ -93,6 +93,21 @@ fn integers_of_any_width_hash_alike() {
     }
 }
 
+#[test]
+fn nulls_within_a_key_hash_alike_with_and_without_a_type() {
+    let of = |elements: DataType| {
+        let (offsets, values) = (
+            OffsetBuffer::from_lengths([0, 2]),
+            new_null_array(&elements, 2),
+        );
+        let lists: ArrayRef = Arc::new(ListArray::new(list(elements), offsets, values, None));
+        hashes(&[lists.data_type().clone()], &[lists])
+    };
+    let [untyped, numbers] = [DataType::Null, DataType::Int64].map(of);
+    assert_eq!(untyped, numbers);
+    assert_ne!(untyped[0], untyped[1]);
+}
+
 /// The hash of the only key of these columns.
 fn hash(columns: &[ArrayRef]) -> u64 {
     let types = columns

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray,
     Float32Array, Float64Array, Int32Array, Int64Array, ListArray, StringArray, StructArray,
-    make_array,
+    make_array, new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_cast::cast;
@@ -65,6 +65,7 @@ impl Random {
                     .collect::<Vec<_>>();
                 Arc::new(Float64Array::new(values.into(), validity))
             }
+            DataType::Null => new_null_array(data_type, length),
             DataType::Boolean => Arc::new(BooleanArray::new(
                 (0..length).map(|_| self.below(2) == 1).collect(),
                 validity,
@@ -275,6 +276,9 @@ pub(crate) fn nested_types() -> Vec<DataType> {
         DataType::LargeList(list(DataType::Utf8)),
         DataType::FixedSizeList(list(DataType::Float32), 2),
         DataType::List(list(pair.clone())),
+        DataType::List(list(DataType::Null)),
+        DataType::FixedSizeList(list(DataType::List(list(DataType::Null))), 2),
+        DataType::Struct(vec![Field::new("n", DataType::Null, true)].into()),
         pair,
         deep,
     ]
