@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from decimal import Decimal
 from math import inf
@@ -19,6 +20,8 @@ UNITS = get_args(Unit)
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Fractional digits of a second."""
 _NUMBER = r"^\s*(?P<sign>[+-]?)(?P<whole>\d{1,19})(?:\.(?P<fraction>\d*))?\s*$"
+_NO_WHOLE = r"^(\s*[+-]?)\.(\d)"
+_EXPONENT = r"^\s*[+-]?(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}\s*$"
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Epoch:
         finest: Unit = "ns" if unit == "ns" else "us"
         if pa.types.is_floating(kind):
             return cls(argument, column, unit, finest)
-        fraction = pc.struct_field(pc.extract_regex(sample.cast(pa.string()), _NUMBER), "fraction")
+        fraction = pc.struct_field(pc.extract_regex(_in_digits(sample.cast(pa.string())), _NUMBER), "fraction")
         digits: Any = pc.max(pc.utf8_length(pc.utf8_rtrim(fraction, "0"))).as_py()
         if not digits:
             return cls(argument, column, unit, unit)
@@ -62,13 +65,19 @@ class Epoch:
             raise self._error(_wrong(values)) from None
 
     def _error(self, wrong: object) -> ValueError:
-        allowed = f"numbers up to {2**63 - 1}"
-        if isinstance(wrong, str) and not re.match(r"\s*[+-]?\d+(\.\d*)?\s*$", wrong):
-            plain = "; text in ISO 8601 needs no --time-unit" if self.argument == "--time" else ""
-            exponent = re.match(r"\s*[+-]?\d+(\.\d*)?[eE][+-]?\d+\s*$", wrong)
-            fix = f"; --type {self.column}=double reads it" if exponent else plain
-            allowed = f"numbers, as the unit {self.unit} counts them{fix}"
-        elif isinstance(wrong, str) and "." in wrong:
+        digits = _DIGITS[self.ticks] - _DIGITS[self.unit]
+        most = Decimal(2**63 - 1).scaleb(-digits)
+        allowed = f"numbers up to {most}"
+        [text] = _in_digits(pa.array([str(wrong)])).to_pylist()
+        number = re.match(r"\s*[+-]?\d+(?:\.(?P<fraction>\d*))?\s*$", text, re.ASCII)
+        if isinstance(wrong, str) and number is None:
+            fix = f"--null {shlex.quote(wrong)} makes it null"
+            if re.match(r"\s*[+-]?\d*,\d+\s*$", wrong):
+                fix = "--decimal , reads it"
+            elif self.argument == "--time" and re.match(r"\s*\d{4}-\d\d", wrong):
+                fix = "text in ISO 8601 needs no --time-unit"
+            allowed = f"numbers, as the unit {self.unit} counts them; {fix}"
+        elif number is not None and abs(Decimal(text)) <= most and len((number["fraction"] or "").rstrip("0")) > digits:
             allowed += f" in whole {self.ticks}, as the first values are; --type {self.column}=double reads fractions"
         return bad_value(f"{self.argument}: column {self.column!r}", wrong, allowed)
 
@@ -78,7 +87,7 @@ class Epoch:
             return pc.multiply_checked(values.cast(pa.int64()), 10**digits)
         if pa.types.is_floating(values.type):
             return pc.round(pc.multiply(values.cast(pa.float64()), 10.0**digits)).cast(pa.int64())
-        parts = pc.extract_regex(values, _NUMBER)
+        parts = pc.extract_regex(_in_digits(values), _NUMBER)
         whole, sign, fraction = (pc.struct_field(parts, name) for name in ("whole", "sign", "fraction"))
         fraction = pc.utf8_rtrim(fraction, "0")
         is_wrong = pc.or_(pc.is_null(parts), pc.greater(pc.utf8_length(fraction), digits))
@@ -87,6 +96,17 @@ class Epoch:
             raise self._error(wrong[0].as_py())
         text = pc.binary_join_element_wise(sign, whole, pc.utf8_rpad(fraction, digits, "0"), "")
         return pc.replace_substring_regex(text, r"^\+", "").cast(pa.int64())
+
+
+def _in_digits(texts: Any) -> Any:
+    """The same numbers without an exponent, and with a digit before the point."""
+    if pc.any(pc.match_substring_regex(texts, _EXPONENT)).as_py():
+        made = [
+            text if text is None or not re.match(_EXPONENT, text) else f"{Decimal(text.strip()):f}"
+            for text in texts.to_pylist()
+        ]
+        texts = pa.array(made, pa.string())
+    return pc.replace_substring_regex(texts, _NO_WHOLE, r"\10.\2")
 
 
 def _wrong(values: pa.Array[Any]) -> object:

@@ -81,8 +81,10 @@ class TimeColumn:
         first, last = (seconds * TIME_UNITS[target.unit].per_second for seconds in _YEARS)
         compute: Any = pc  # its stubs know no column of any type
         is_early, is_late = compute.less(ticks, max(first, -(2**63))), compute.greater(ticks, min(last, 2**63 - 1))
-        wrong = values.filter(compute.or_(is_early, is_late))
-        if len(wrong):
+        is_wrong = compute.or_(is_early, is_late)
+        if compute.any(is_wrong).as_py():
+            is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+            wrong = (values if is_number else values.cast(pa.string())).filter(is_wrong)
             hint = _hint(wrong)
             allowed = f"times of the years 1 to 9999, as --time-unit {self.unit} counts them"
             allowed += "" if hint.endswith(f" {self.unit}") else hint

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -284,7 +286,7 @@ def test_numbers_of_another_unit(text: str, hint: str | None, ending: str, comma
 
 UNITS = {
     "--gap 5m --time-unit s": "allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit",
-    "--dynamic-gap gap --gap-unit ms": "column 'gap': got '5m'; allowed: numbers, as the unit ms counts them",
+    "--dynamic-gap gap --gap-unit ms": "'5m'; allowed: numbers, as the unit ms counts them; --null 5m makes it null",
     "--gap 5m --end-when end": "column 'end': got 'no'; allowed: booleans (true and false, or 1 and 0)",
 }
 
@@ -295,11 +297,62 @@ def test_text_where_a_unit_counts_numbers(arguments: str, command: Command) -> N
     assert command.refused(f"sessions rows.csv --key user --time ts {arguments}").endswith(UNITS[arguments])
 
 
-def test_exponents_where_a_unit_counts_integers(command: Command) -> None:
-    write("user,ts", ["ann", "1.7778852e9"])
-    line = f"{USERS} --time-unit s"
-    assert command.refused(line).endswith("as the unit s counts them; --type ts=double reads it")
-    command(f"{line} --type ts=double")
+SPELLED = {".5": 500_000, "-.5": -500_000, "+.5": 500_000, "5.": 5_000_000, "+5": 5_000_000, "-0.25": -250_000}
+SPELLED |= {
+    "1.7778852e9": 1_777_885_200_000_000,
+    "1e3": 1_000_000_000,
+    "1.5E-3": 1_500,
+    ".5e+1": 5_000_000,
+    " .5 ": 500_000,
+}
+"""Texts of numbers, and their microseconds."""
+
+
+@pytest.mark.parametrize("text", SPELLED)
+@pytest.mark.parametrize("others", [0, 200_000])
+def test_a_number_has_any_spelling_where_a_unit_counts(text: str, others: int, command: Command) -> None:
+    """As DuckDB, pandas and Polars read it; the first values may be spelled in another way."""
+    write("user,ts,gap", *[["bob", "0.000001", "1.000001"]] * others, ["ann", text, text])
+    rows = command.rows(f"{USERS} --time-unit s --agg x=sum:ts")
+    first = datetime(1970, 1, 1) + timedelta(microseconds=SPELLED[text])
+    assert [(row["window"]["start"], row["x"]) for row in rows if row["user"] == "ann"] == [(first, float(text))]
+    line = "sessions rows.csv --time ts --time-unit s --dynamic-gap gap --gap-unit s --key user --quiet"
+    assert len([row for row in command.rows(line) if row["user"] == "ann"]) == (SPELLED[text] > 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "allowed"),
+    [
+        (["99999999999999999999.5"], pa.decimal128(30, 1), "numbers up to 9223372036854775807"),
+        (["9999999999999999.5"], pa.decimal128(30, 1), "numbers up to 9223372036854.775807"),
+        (["1e30"], None, "numbers up to 9223372036854775807"),
+        (["1777885200000.50"], pa.decimal128(20, 2), "--time-unit ms"),
+        (["1.5000000001"], pa.decimal128(30, 10), "--type ts=double reads fractions"),
+        (["1,5"], None, "--decimal , reads it"),
+        (["0x10"], None, "--null 0x10 makes it null"),
+        (["1 000"], None, "--null '1 000' makes it null"),
+    ],
+)
+def test_numbers_that_no_unit_counts_name_an_option_that_works(
+    values: list[str], kind: pa.DataType | None, allowed: str, command: Command
+) -> None:
+    line = f"{HOURS} --time-unit s"
+    if kind is None:
+        write("ts", *([value] for value in values))
+    else:
+        pq.write_table(pa.table({"ts": pa.array(map(Decimal, values), kind)}), "rows.parquet")
+        line = line.replace("rows.csv", "rows.parquet")
+    message = command.refused(line)
+    assert f"--time: column 'ts': got '{values[0]}'; allowed: " in message
+    assert message.endswith(allowed)
+    option = re.search(r"(--\S+ (?:'.*?'|\S+))(?: reads| makes|$)", allowed)
+    if option is not None:
+        command(f"{line.replace(' --time-unit s', '')} {option[1]}" if "unit" in option[1] else f"{line} {option[1]}")
+
+
+def test_times_of_text_views_with_a_unit(command: Command) -> None:
+    pq.write_table(pa.table({"ts": pa.array(["1.5"], pa.string_view())}), "rows.parquet")
+    assert "00:00:01.5" in command(f"{HOURS} --time-unit s".replace("rows.csv", "rows.parquet")).out
 
 
 def test_numbers_with_decimal_commas(command: Command) -> None:
