@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile, zip_longest
 from typing import Any
 
+from windrow._arguments.type_names import words
+
 Query = Mapping[str, Any]
 Pair = tuple[Any, Any]
 
@@ -97,7 +99,7 @@ def _differences(saved: Query, own: Query) -> Iterator[str]:
     yield from _changed("shards", of("shards"), were=True)
     yield from _changed("the query", of("inputs", lambda inputs: inputs and inputs["count"]), _inputs)
     yield from _changed("stream_time", of("sources"), lambda column: "'slowest'" if column else "'source'")
-    yield from _changed("the type of the time column", of("time_type"))
+    yield from _changed("the type of the time column", of("time_type"), _type)
     yield from _of_types(*of("types", lambda types: types or {}))
     same = {name: kind for name, kind in own.get("types", {}).items() if saved.get("types", {}).get(name) == kind}
     decimals = {name: kind for name, kind in same.items() if str(kind).startswith("decimal")}  # those of 128 bits
@@ -169,7 +171,7 @@ def _of_aggregates(saved: Query, own: Query) -> Iterator[str]:
         elif calls[0] != calls[1]:
             yield from _changed(f"the aggregate {_json(after['name'])}", _cut(*calls), _short)
         else:
-            yield from _changed(f"the type of {after['name']}={_short(calls[1])}", (result, own_result))
+            yield from _changed(f"the type of {after['name']}={_short(calls[1])}", (result, own_result), _type)
 
 
 def _call(aggregate: Query) -> str:
@@ -195,7 +197,7 @@ def _of_types(saved: Query, own: Query, within: str = "") -> Iterator[str]:
         if isinstance(was, dict) and isinstance(now, dict):
             yield from _of_types(was, now, " " if name.startswith("windrow.") else f"{column}.")
         elif now is not None:
-            yield from _changed(f"column {_json(column.lstrip())}", (was, now))
+            yield from _changed(f"column {_json(column.lstrip())}", (was, now), _type)
         elif within:
             yield f"column {_json(column.lstrip())} was there"
     new = (within + name for name in own if within and name not in saved)
@@ -252,6 +254,10 @@ def _keys(names: Sequence[str] | None) -> str:
 
 def _inputs(count: int | None) -> str:
     return "of one input" if count is None else f"a cogroup of {count} inputs"
+
+
+def _type(name: object) -> str:
+    return _text(None if name is None else words(name))
 
 
 def _text(value: object) -> str:

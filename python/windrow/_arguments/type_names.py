@@ -8,6 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
+_ALIASES = {"Boolean": "bool", "Utf8": "string", "LargeUtf8": "large_string", "Utf8View": "string_view"}
+_ALIASES |= {"LargeBinary": "large_binary", "BinaryView": "binary_view"}
+_MAKERS = {"List": "list_", "FixedSizeList": "list_", "LargeList": "large_list", "ListView": "list_view"}
+_MAKERS |= {"LargeListView": "large_list_view", "RunEndEncoded": "run_end_encoded", "FixedSizeBinary": "binary"}
+_UNITS = {"Second": "s", "Millisecond": "ms", "Microsecond": "us", "Nanosecond": "ns"}
 _PLAIN = re.compile(r"([a-z]+\d*)(?:\((-?\w+)(?:,(-?\w+))?\))?")
 _DIGITS = 38
 
@@ -20,13 +25,28 @@ def named(text: object) -> pa.DataType | None:
     """
     try:
         kind, rest = _first(str(text))
-    except ValueError:  # a name of Arrow's, or fields with our separators in their names
-        return None
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, pa.ArrowException):
+        return None  # a type that this pyarrow lacks, or fields with our separators in their names
     return None if rest else kind
+
+
+def words(name: object) -> str:
+    """The type of a name as errors call it: as pyarrow does, where `named` knows it.
+
+    >>> words({"a": "decimal(9,2)", "b": "ListView(Field { data_type: Utf8View, nullable: true })"})
+    'struct<a: decimal128(9, 2), b: list_view<item: string_view>>'
+    """
+    if isinstance(name, dict):  # of a struct, by its fields
+        return f"struct<{', '.join(f'{field}: {words(kind)}' for field, kind in name.items())}>"
+    kind = named(name)
+    return str(name) if kind is None else str(kind)
 
 
 def _first(text: str) -> tuple[Any, str]:
     """The type that a text begins with, and the rest."""
+    if text[:1].isupper():
+        node, rest = _node(text)
+        return _of_core(node), rest
     head, _, rest = text.partition("(")
     if head in ("list", "array", "map"):
         inner, rest = _first(rest)
@@ -76,3 +96,60 @@ def _plain(name: str, first: Any, second: Any) -> pa.DataType:
     alias: Any = name
     named_kind: pa.DataType = pa.type_for_alias(alias)
     return named_kind
+
+
+def _node(text: str) -> tuple[Any, str]:
+    """What a text in the core's own notation begins with, and the rest.
+
+    A name is a pair of itself and what it has in brackets; a field is a dict.
+
+    >>> _node('Map(Field { name: "entries", nullable: true }, false), 1')
+    (('Map', [{'name': 'entries', 'nullable': ('true', [])}, ('false', [])]), ', 1')
+    """
+    if text.startswith('"'):
+        value, end = json.JSONDecoder().raw_decode(text)
+        return value, text[end:]
+    name = "" if (found := re.match(r"-?\w+", text)) is None else found[0]
+    rest, inner = text[len(name) :].removeprefix(" "), list[Any]()
+    if rest[:1] not in "([{" or not rest:
+        return (name, inner) if not name.lstrip("-").isdigit() else int(name), text[len(name) :]
+    bracket, rest = rest[0], rest[1:].removeprefix(" ")
+    while rest[:1] not in ")]}":
+        key, rest = rest.split(": ", 1) if bracket == "{" else ("", rest)
+        value, rest = _node(rest)
+        inner.append((key, value) if key else value)
+        rest = rest.removeprefix(", ").removeprefix(" ")
+    return (dict(inner) if bracket == "{" else (name, inner) if name else inner), rest[1:]
+
+
+def _of_core(node: Any) -> Any:
+    """The type of a name in the core's own notation, which it has for types without a name of ours."""
+    if isinstance(node, dict):
+        kind = _of_core(node["data_type"])
+        return pa.field(node.get("name", "item"), kind, nullable=node.get("nullable") == ("true", []))
+    name, inner = node
+    if name == "Struct":
+        return pa.struct([*map(_of_core, *inner)])
+    if name == "Map":
+        entries = _of_core(inner[0]).type
+        of_fields: Any = pa.map_
+        return of_fields(*entries, inner[1] == ("true", []))
+    if name == "Union":
+        members, (mode, _) = inner
+        of_members: Any = getattr(pa, f"{mode.lower()}_union")
+        return of_members([_of_core(field) for _, field in members], [number for number, _ in members])
+    if name == "RunEndEncoded":
+        return pa.run_end_encoded(*(_of_core(field).type for field in inner))
+    if name == "Dictionary":
+        return pa.dictionary(*map(_of_core, inner))
+    if name == "Interval":
+        return pa.month_day_nano_interval()
+    if name == "Timestamp":
+        _, zone = inner[1]
+        return pa.timestamp(_UNITS[inner[0][0]], *zone)
+    if name in ("Duration", "Time32", "Time64"):
+        return getattr(pa, name.lower())(_UNITS[inner[0][0]])
+    made: Any = getattr(pa, _MAKERS.get(name, name.lower()), None) if inner else None
+    if made is not None:
+        return made(*(_of_core(each) if isinstance(each, dict) else each for each in inner))
+    return _plain(_ALIASES.get(name, name.lower()), None, None)

@@ -32,7 +32,7 @@ from windrow._executor.run_blocks import (
     packed_rows,
     shards_of,
 )
-from windrow._executor.spark_casts import spark_cast
+from windrow._executor.spark_casts import spark_cast, spark_names
 from windrow._native import Operator, Query, join_clocks, read_clock
 from windrow._plan.earlier_types import refused
 from windrow._plan.spec import Spec
@@ -63,7 +63,9 @@ def advance(
             clock = yield from _sent(rows, shard)
         except ValueError as error:
             before = read_clock(opened.clocks[0][0]) if len(opened.clocks) == 1 else None
-            raise error if before is None else refused(error, before, columns, plan.time, spark_cast) from error
+            if before is None:
+                raise
+            raise refused(error, before, columns, plan.time, spark_cast, of_library=spark_names) from error
         counted |= operator_counters(operator)
         yield packed_rows([(CLOCK, 0, clock), (COUNTERS, shard, json.dumps(counted).encode())])
 

@@ -153,6 +153,9 @@ class OpenWindows:
         return f"the open windows up to {time_text(to or 0, kind)} ({hashlib.sha256(clock).hexdigest()[:16]})"
 
 
+BEGINS_ANEW = "no start_from, to begin anew"
+
+
 def check_start(saved: str | None, own: str | None) -> None:
     """Raises `ValueError` if a stream began with another table than `own`. None allows any."""
     if own not in (None, saved):

@@ -71,8 +71,12 @@ class Columns(ABC):
         is_field = column.language == FIELD
         return f"pyarrow.compute.field({', '.join(map(repr, column.value))})" if is_field else EXPRESSION, ARROW_CASTS
 
-    def cast(self, column: Reference, kind: pa.DataType) -> str:
-        """How the library gives a column another type, in Python; in SQL for a relation."""
+    def type_names(self, column: str, was: pa.DataType) -> tuple[str, str] | None:
+        """What the library calls an earlier type of a column, and its own; None if it is what Arrow calls them."""
+        return None
+
+    def cast(self, column: Reference, kind: pa.DataType) -> str | None:
+        """How the library gives a column another type, in Python; in SQL for a relation. None if nothing does."""
         written, _ = self.written(column)
         zone, times = getattr(kind, "tz", None), written
         if self.has_other_clock(column, kind):
@@ -146,6 +150,10 @@ class Columns(ABC):
         names = list(self.names)
         own = {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
         return {name: kind for name, kind in own.items() if kind is not None}
+
+    def check_continued(self, kinds: Kinds) -> None:
+        """Raises `ValueError` if this table of open windows has other types that Arrow does not tell apart."""
+        return
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the data, with the counters if that has a place for them."""
@@ -228,8 +236,11 @@ def arrow_words(kind: Any) -> str:
     """A type as a user of pyarrow writes it."""
     if isinstance(kind, pa.StructType):
         return f"pyarrow.struct([{', '.join(f'({field.name!r}, {arrow_words(field.type)})' for field in kind)}])"
+    if pa.types.is_run_end_encoded(kind):
+        return f"pyarrow.run_end_encoded({arrow_words(kind.run_end_type)}, {arrow_words(kind.value_type)})"
     if fields := inner_fields(kind):
-        name = "map_" if isinstance(kind, pa.MapType) else "list_"
+        name = "map_" if isinstance(kind, pa.MapType) else f"{str(kind).partition('<')[0].removeprefix('fixed_size_')}"
+        name = "list_" if name == "list" else name
         size = [str(kind.list_size)] if isinstance(kind, pa.FixedSizeListType) else []
         return f"pyarrow.{name}({', '.join([*(arrow_words(field.type) for field in fields), *size])})"
     if pa.types.is_timestamp(kind):

@@ -10,7 +10,16 @@ import pyarrow as pa
 from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression, Reference, stands_for
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
-from windrow._local.duckdb_types import crossing, instead, listed, literal, quoted, returned
+from windrow._local.duckdb_types import (
+    crossing,
+    in_microseconds,
+    instead,
+    listed,
+    literal,
+    quoted,
+    repeated_name,
+    returned,
+)
 from windrow._local.results import Kinds
 from windrow._plan.casts import Casts
 from windrow._plan.input import Need
@@ -91,12 +100,31 @@ class RelationColumns(Columns):
     def written(self, column: Reference) -> tuple[str, Casts]:
         return (quoted(column) if isinstance(column, str) else _sql(column)), _CASTS
 
-    def cast(self, column: Reference, kind: pa.DataType) -> str:
-        import duckdb
+    def type_names(self, column: str, was: pa.DataType) -> tuple[str, str]:
+        now, earlier = str(self.dtype(list(self.names).index(column))), str(_type_of(was) or was)
+        return (str(was) if earlier == now else earlier), now
 
-        named = duckdb.from_arrow(pa.table({"column": pa.array([], kind)}))
-        written, _ = self.written(column)
-        return f"CAST({written} AS {named.types[0]}){stands_for(written)}"
+    def cast(self, column: Reference, kind: pa.DataType) -> str | None:
+        """A cast that DuckDB has, and that makes of these rows what Arrow makes of them. Some take two steps."""
+        made, (written, _) = _type_of(kind), self.written(column)
+        if made is None:
+            return None
+        own = self._relation.project(written)
+        values = own.project(_crossed("#1", own.types[0])).to_arrow_table()[0]
+        steps = (written, f"CAST({written} AS {in_microseconds(own.types[0])})")
+        casts = (f"CAST({step} AS {made})" for step in steps)
+        found = next((cast for cast in casts if self._gives(cast, values, kind)), None)
+        return None if found is None else f"{found}{stands_for(written)}"
+
+    def _gives(self, cast: str, values: Any, kind: Any) -> bool:
+        """Whether DuckDB has a cast, and Arrow the same one. Those of a clock to another zone are DuckDB's alone."""
+        try:
+            made = self._relation.project(f"{cast} AS made")
+            found = made.project(_crossed("made", made.types[0])).to_arrow_table()[0]
+            zones = (getattr(each, "tz", None) is None for each in (kind, values.type))
+            return len({*zones}) == 2 or bool(found.cast(kind).equals(values.cast(kind)))
+        except Exception:  # DuckDB's errors have many classes, of which a module that is not imported knows none
+            return False
 
     @property
     def names(self) -> Sequence[str]:
@@ -123,6 +151,16 @@ class RelationColumns(Columns):
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return duckdb_relation(self._relation, rows, kinds)
+
+    def check_continued(self, kinds: Kinds) -> None:
+        for name in {*kinds}.intersection(self.names):
+            was, now = self.dtype(self.names.index(name)), kinds[name]
+            has_text = None not in (crossing(was), crossing(now)) and "ENUM(" not in f"{was}{now}"
+            if has_text and str(was) != str(now):  # text of one is read as the other
+                raise ValueError(
+                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
+                    "begin anew"
+                )
 
     def instead(self, position: int, need: Need, written: str) -> str | None:
         collated = self._without_collation(position, need, written) if str(self.dtype(position)) == "VARCHAR" else None
@@ -155,7 +193,7 @@ class RelationColumns(Columns):
             name, kind, column = self.names[position], crossing(self.dtype(position)), f"#{position + 1}"
             if kind is not None and self.names.count(name) > 1:
                 raise TypeError(f"two columns have the name {name!r}, and one of them the type {self.dtype(position)}")
-            columns.append(f"{column if kind is None else f'CAST({column} AS {kind})'} AS {quoted(name)}")
+            columns.append(f"{_crossed(column, self.dtype(position))} AS {quoted(name)}")
         return self._relation.project(", ".join(columns))
 
     def _with_durations(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -168,6 +206,7 @@ class RelationColumns(Columns):
 
 def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
     """A relation on the connection of `relation`."""
+    kinds = {name: kind for name, kind in kinds.items() if repeated_name(kind) is None}  # the others cross as they are
     columns = [
         f"{column} AS {quoted(name)}"
         for place, name in enumerate(rows.column_names)
@@ -178,11 +217,44 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
     try:
         result = relation.query(_VIEW, f"SELECT {', '.join(columns)} FROM windrow_result_rows")
         relation.query(_VIEW, _DROP)  # before DuckDB 2 the view of the data stays
+        for name in rows.column_names:
+            if name in kinds and str(kinds[name]) != "VARCHAR" and "string" in str(rows[name].type):
+                _check_text(result, name)
         return result
     except Exception as error:
         if type(error).__name__ != "CatalogException":
             raise
         raise TypeError(f"data: got a DuckDBPyRelation, which cannot read the result; allowed: {_RELATION}") from error
+
+
+def _check_text(result: Any, name: str) -> None:
+    """Raises `ValueError` for text of open windows that is not of the type that the column now has."""
+    import duckdb
+
+    try:
+        result.aggregate(f"count({quoted(name)})").fetchall()
+    except duckdb.ConversionException as error:
+        kind, reason = result.types[result.columns.index(name)], str(error).splitlines()[0]
+        raise ValueError(
+            f"open: column {name!r} had other values than {kind} in the run before ({reason}); allowed: the type that "
+            "its column had then, or VARCHAR; or None to begin anew"
+        ) from error
+
+
+def _type_of(kind: Any) -> Any:
+    """The type that DuckDB makes of Arrow's; None if it has none."""
+    import duckdb
+
+    try:
+        return duckdb.from_arrow(pa.table({"column": pa.array([], kind)})).types[0]
+    except (duckdb.Error, pa.ArrowException):
+        return None
+
+
+def _crossed(column: str, kind: Any) -> str:
+    """A column in the type in which it crosses Arrow."""
+    crossed = crossing(kind)
+    return column if crossed is None else f"CAST({column} AS {crossed})"
 
 
 def _sql(expression: ColumnExpression) -> str:

@@ -45,10 +45,33 @@ def crossing(kind: Any) -> str | None:
     parts = {part.id for part in _parts(kind)}
     if "type" in parts:
         raise TypeError("DuckDB hands over no TYPE; CAST(... AS VARCHAR) makes text of it")
+    repeated = repeated_name(kind)
+    if repeated is not None and not parts.isdisjoint((*_TEXT, "enum")):
+        raise TypeError(
+            f"DuckDB has no cast of a STRUCT with two fields {repeated!r}, which a type in it needs; the query takes "
+            "relation.to_arrow_table()"
+        )
     in_text = (*_TEXT, "enum") if _children(kind) else _TEXT  # DuckDB reads the codes of an ENUM in another type
     if parts.isdisjoint(in_text):
         return None
     return _written(kind, None, lambda part, _: "VARCHAR" if part.id in in_text else str(part))
+
+
+def in_microseconds(kind: Any) -> str:
+    """The type with its times in microseconds, which have all casts of times."""
+    zoned = "timestamptz_ns"
+    names = dict.fromkeys(("timestamp_s", "timestamp_ms", "timestamp_ns"), "TIMESTAMP") | {zoned: "TIMESTAMPTZ"}
+    return _written(kind, None, lambda part, _: names.get(part.id, str(part)))
+
+
+def repeated_name(kind: Any) -> str | None:
+    """The name that two fields of a STRUCT have, at any depth. DuckDB reads such a type from Arrow, not from SQL."""
+    for part in _parts(kind):
+        names = [name.casefold() for name, _ in part.children] if part.id == "struct" else []
+        repeated = next((name for name, _ in _children(part) if names.count(name.casefold()) > 1), None)
+        if repeated is not None:
+            return repeated
+    return None
 
 
 def returned(kind: Any, column: Any) -> str:

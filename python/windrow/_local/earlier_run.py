@@ -79,9 +79,14 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
             if has_times or has_type(kind, _has_zone) != has_type(values.type, _has_zone):  # a cast moves their clock
                 return None
         made = table.cast(column, kind)
-        return None if made == table.cast(column, values.type) else made  # the library has one type for both
+        return (
+            None if made is None or made == table.cast(column, values.type) else made
+        )  # the library has one type for both
 
-    return error if clock is None else refused(error, clock, plan.schema, plan.time, cast)
+    def of_library(column: str, was: pa.DataType, _: pa.DataType) -> tuple[str, str] | None:
+        return table.type_names(column, was) if plan.origins is None and column in table.names else None
+
+    return error if clock is None else refused(error, clock, plan.schema, plan.time, cast, of_library=of_library)
 
 
 def _values(source: Columns, column: str) -> Any:
@@ -89,9 +94,9 @@ def _values(source: Columns, column: str) -> Any:
 
 
 def _casts(values: Any, kind: pa.DataType) -> bool:
-    """Whether Arrow casts all values and changes none."""
+    """Whether Arrow casts all values, changes none, and makes valid data, which pyarrow does not of views of lists."""
     with suppress(pa.ArrowException):
-        values.cast(kind)
+        values.cast(kind).validate(full=True)
         return True
     return False
 

@@ -86,7 +86,7 @@ class PandasColumns(Columns):
         """The label of a column, which may be no text."""
         return dict(zip(self._names, self._frame.columns, strict=False)).get(column, column)
 
-    def cast(self, column: Reference, kind: pa.DataType) -> str:
+    def cast(self, column: Reference, kind: pa.DataType) -> str | None:
         if not isinstance(column, str):
             return super().cast(column, kind)
         if isinstance(kind, pa.TimestampType):

@@ -181,8 +181,20 @@ def _words(kind: Any) -> str:
 
 
 def _check_types(kinds: Iterable[Any]) -> None:
+    kinds = [*kinds]
+    repeated = next(filter(None, map(_repeated_name, kinds)), None)
+    if repeated is not None:
+        raise pa.ArrowTypeError(f"Polars panics at a struct with two fields {repeated!r} in a struct; pyarrow has it")
     if any(kind.is_object() for kind in kinds):
         raise pa.ArrowTypeError("Polars' type Object holds addresses of Python objects, not Arrow data")
+
+
+def _repeated_name(kind: Any) -> str | None:
+    """The name that two fields of a struct in a struct have."""
+    fields = getattr(kind, "fields", None) or []
+    names = [field.name for field in fields]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    return repeated or next(filter(None, (_repeated_name(field.dtype) for field in fields)), None)
 
 
 def _places_read(expression: ColumnExpression, names: list[str]) -> set[int]:

@@ -75,7 +75,7 @@ class LocalInput(Input[Any]):
         """As a user of the library of the data writes it."""
         return self._table.written(self.reference(column))
 
-    def cast(self, column: str, kind: pa.DataType) -> str:
+    def cast(self, column: str, kind: pa.DataType) -> str | None:
         """In the words of the library of the data."""
         return self._table.cast(self.reference(column), kind)
 
@@ -232,6 +232,8 @@ class LocalInput(Input[Any]):
         rows = shown(plan, rows)
         rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         kinds = self._kinds(plan, rows, [name for name in plan.schema.names if self._is_retyped(plan, name)])
+        if before is not None:
+            before.check_continued(kinds)
         is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
         closed = filtered(rows, is_closed).drop_columns([STREAM_TIME, STATE, STATUS])
         closed = closed if plan.options.flat else with_bounds(closed)

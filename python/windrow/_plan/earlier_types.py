@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.nested import inner_fields, with_inner
+from windrow._arguments.type_names import named, words
 from windrow._plan.plan import Plan
-from windrow._plan.type_names import named
 
 _RANGES = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)} | {
     f"uint{bits}": (0, 2**bits) for bits in (8, 16, 32)
@@ -122,7 +122,14 @@ def retyped(plan: Plan, kinds: Mapping[str, pa.DataType | None]) -> Plan:
 
 
 def refused(
-    error: ValueError, clock: str, schema: pa.Schema, time: str, cast: Callable[[str, pa.DataType], str | None]
+    error: ValueError,
+    clock: str,
+    schema: pa.Schema,
+    time: str,
+    cast: Callable[[str, pa.DataType], str | None],
+    *,
+    anew: str = "None to begin anew",
+    of_library: Callable[[str, pa.DataType, pa.DataType], tuple[str, str] | None] = lambda *_: None,
 ) -> ValueError:
     """The error of a run that cannot continue a table, beginning with the column whose type is the reason.
 
@@ -132,33 +139,64 @@ def refused(
         schema: the columns of the query.
         time: the column of times.
         cast: how to give a column another type, in the words of the library; None if nothing does.
+        anew: how to begin without the table.
+        of_library: the library's names of a column's earlier type and its own one; None if they are Arrow's.
     """
     earlier = query_of(clock)
     kinds = types_of(earlier)
     typed = [name for name in earlier.get("types", {}) if name in schema.names]
     said = [(f'column "{name}{end}', name) for end in ('" was ', ".") for name in typed]  # the second of a field
-    name = next((name for words, name in said if words in str(error)), None)
+    name = next((name for text, name in said if text in str(error)), None)
     if "the type of the time column was " in str(error):
         name, kinds = time, {time: time_type(earlier)}
     if name is None or "are of another query" not in str(error):
         return error
     was = kinds.get(name)
-    shown = earlier["types"][name] if was is None else was
+    kind = schema.field(name).type
+    now = kind if plain(kind) == was or pa.types.is_run_end_encoded(kind) else plain(kind)
+    shown = words(earlier["types"].get(name)) if was is None else str(was)
+    shown, now = (None if was is None else of_library(name, was, now)) or (shown, str(now))
     has_nulls = was is not None and _has_nulls(was)
-    made = None if was is None or has_nulls else cast(name, was)
+    made = None if was is None or has_nulls or not has_cast(arranged(was, kind), kind) else cast(name, was)
     may_widen = was is not None and not inner_fields(was)
-    allowed = f"a {was}" if name == time else f"{shown} or a wider type of the same kind" if may_widen else f"{shown}"
+    allowed = f"a {shown}" if name == time else f"{shown} or a wider type of the same kind" if may_widen else f"{shown}"
     fixes = [allowed if made is None else f"{allowed}: {made}"]
     if made is None and name not in (time, *earlier["keys"], *(earlier["windows"].get("cut_on") or ())):
         # The states of a column without a type fit no other, but no window needs those of another name.
         others = "new names for the aggregates over it, which are then null in windows that are open now"
         fixes = [others] if has_nulls else [*fixes, others]
-    now = plain(schema.field(name).type)
-    now = schema.field(name).type if now == was else now
     return ValueError(
         f"open: column {name!r} was {shown} in the run before, and is {now} now; "
-        f"allowed: {'; or '.join([*fixes, 'None to begin anew'])}"
+        f"allowed: {'; or '.join([*fixes, anew])}"
     )
+
+
+def has_cast(kind: Any, own: Any) -> bool:
+    """Whether values of one type mean the same in another: numbers that count no unit, times, bytes, and text of any.
+
+    Only integers have one text in all libraries.
+
+    >>> has_cast(pa.string(), pa.int64()), has_cast(pa.string(), pa.duration("s")), has_cast(pa.int64(), pa.string())
+    (True, False, True)
+    """
+    kind, own = plain(kind), plain(own)
+    parts, others = inner_fields(kind), inner_fields(own)
+    if parts or others:
+        pairs = zip(parts, others, strict=False)
+        return len(parts) == len(others) and all(has_cast(one.type, other.type) for one, other in pairs)
+    if own in (pa.string(), pa.null()):
+        return True
+    if kind == pa.string():
+        return bool(pa.types.is_integer(own) or pa.types.is_binary(own))
+    return _sort(kind) == _sort(own)
+
+
+def _sort(kind: Any) -> str:
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return "instant"
+    return str(kind).partition("[")[0].removeprefix("fixed_size_").rstrip("3264")
 
 
 def _has_nulls(kind: Any) -> bool:

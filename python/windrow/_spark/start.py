@@ -17,12 +17,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from windrow._executor.open_windows import OpenWindows, shown_aggregates
+from windrow._executor.open_windows import BEGINS_ANEW, OpenWindows, shown_aggregates
 from windrow._executor.run_blocks import pack_open
 from windrow._executor.shipping import shipped
+from windrow._executor.spark_casts import spark_cast, spark_names
 from windrow._executor.stream.query import Shipment
 from windrow._executor.stream.start import ENTRIES, first_pages
 from windrow._native import Operator, read_clock
+from windrow._plan.earlier_types import refused
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 from windrow._spark.advance import PACKED_RUN, open_columns, open_spec
@@ -76,7 +78,11 @@ class Start:
         counted = json.loads(read_clock(clock))
         if plan.stream.source:
             opened.sources(kind, plan.stream.source)
-        operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
+        try:
+            operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
+        except ValueError as error:
+            words: dict[str, Any] = {"anew": BEGINS_ANEW, "of_library": spark_names}
+            raise refused(error, read_clock(clock), plan.schema, plan.time, spark_cast, **words) from error
         self.name = opened.name(kind)
 
     def entries(self, shipment: Shipment) -> DataFrame:

@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 
 from windrow._arguments.column import Names
 from windrow._executor.left_out import LeftOutRows
-from windrow._executor.open_windows import OpenWindows, shown_aggregates
+from windrow._executor.open_windows import BEGINS_ANEW, OpenWindows, shown_aggregates
 from windrow._executor.result_rows import of_records, of_windows
 from windrow._executor.tasks import Source, Tasks
-from windrow._native import Operator, sort_keys
+from windrow._native import Operator, read_clock, sort_keys
+from windrow._plan.earlier_types import refused
 from windrow._plan.plan import Plan
 from windrow.testing._feed import SourcedRows, taken
 from windrow.testing._pages import task_page
@@ -147,7 +148,11 @@ class SharedOperator(Operators):
         if self._column is not None:
             sources = opened.sources(kind, plan.stream.source)
             self._numbers = {source: number for number, source in enumerate(sources)}
-        opened.load(self._operator, kind, by_source=self._column is not None)
+        try:
+            opened.load(self._operator, kind, by_source=self._column is not None)
+        except ValueError as error:  # a schema of records has no casts
+            before = read_clock(opened.clock(kind)[0])
+            raise refused(error, before, plan.schema, plan.time, lambda *_: None, anew=BEGINS_ANEW) from error
         return opened.name(kind)
 
     def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:

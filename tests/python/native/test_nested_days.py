@@ -15,10 +15,10 @@ import pytest
 
 import windrow as wr
 from windrow._arguments.nested import nulls
+from windrow._arguments.type_names import named
 from windrow._local.advance import specification_of
 from windrow._local.sources import columns_of
 from windrow._plan.earlier_types import filled, types_of
-from windrow._plan.type_names import named
 from windrow.testing import StreamDriver
 
 from ..harness.tables import arrow
@@ -93,9 +93,7 @@ def test_a_type_that_said_less_goes_on_under_new_names(case: str, library: str) 
     after, before = SPARSE[case]
     first = windowed(LIBRARIES[library](day(0, before))).advance(None, to=ENDS[0], **CALLS)
     query = windowed(LIBRARIES[library](day(1, after)))
-    says = (
-        r"^open: column 'x' was .*null.* now; allowed: new names for the aggregates over it.*; or None to begin anew$"
-    )
+    says = r"^open: column 'x' was .*(?i:null).* now; allowed: new names for the aggregates over it.*; or None to beg"
     with pytest.raises(ValueError, match=says):
         query.advance(first.still_open, to=ENDS[1], **CALLS)
     (found,) = arrow(query.advance(first.still_open, to=ENDS[1], n=wr.count(), other=wr.last("x")).closed).to_pylist()
@@ -140,7 +138,8 @@ def test_another_nested_type_is_refused_with_a_cast_that_works(case: str, librar
     if (library, case) == ("pandas", "times"):
         assert "now; allowed: list<item: timestamp[ms]>; or new names for the aggregates" in says
         return  # pyarrow would take the numbers of these times without their unit
-    cast = says.partition(" now; allowed: ")[2].partition(">: ")[2].removesuffix("; or None to begin anew")
+    sign = "CAST" if library == "duckdb" else ""  # its names of types have no colon
+    cast = sign + says.partition(f": {sign}" if sign else ">: ")[2].removesuffix("; or None to begin anew")
     if library == "duckdb":
         made = data.project(f'"user", ts, {cast} AS x')
     elif library == "polars":
@@ -227,7 +226,7 @@ def test_the_names_of_the_core_are_types() -> None:
     for kind in kinds:
         still_open = windowed(day(0, nulls(1, kind))).advance(None, to=ENDS[0], n=wr.count("x")).still_open
         assert types_of(specification_of(columns_of(still_open)) or {})["x"] == kind
-    for text in ("list(int64", "struct(a)", "list(Utf8View)", "Interval(MonthDayNano)", "", "struct(a:int64,)", {}):
+    for text in ("list(int64", "struct(a)", "list(Utf9)", "Map(Utf8)", "ListView(", "", "struct(a:int64,)", {}):
         assert named(text) is None, text
 
 
@@ -263,7 +262,7 @@ def test_a_stream_keeps_the_layouts_of_its_columns() -> None:
     assert driver("a", "b").restore(first.snapshot()).counters["windows_open"] == 1
     with pytest.raises(ValueError, match="^state: it belongs to another query") as refused:
         driver("b", "a").restore(first.snapshot())
-    assert 'column "x" was struct(a:int64,b:int64), is struct(b:int64,a:int64)' in str(refused.value)
+    assert 'column "x" was struct<a: int64, b: int64>, is struct<b: int64, a: int64>' in str(refused.value)
 
 
 def both(number: int, column: pa.Array[Any]) -> Any:

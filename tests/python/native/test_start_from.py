@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import windrow as wr
 from windrow import state
+from windrow._arguments.nested import nulls
 from windrow.testing import StreamDriver
 
 from ..harness.daily_jobs import half_hours, instant, pairs
@@ -344,3 +346,31 @@ def test_the_source_columns_must_be_those_of_the_first_stream() -> None:
         ):
             begun(opened, grouped)
     assert begun(opened_by(slowest), none).stream_time == at(0)
+
+
+FIELDS = {"x": pa.struct([("a", pa.int64()), ("b", pa.int64())]), "y": pa.int64(), "ts": pa.timestamp("us")}
+OTHER_FIELDS: dict[str, tuple[pa.DataType, str]] = {
+    "x": (pa.struct([("b", pa.int64()), ("a", pa.int64())]), "struct<a: int64, b: int64>"),
+    "y": (pa.string(), "int64 or a wider type of the same kind"),
+    "ts": (pa.timestamp("ns"), "a timestamp[us]"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FIELDS)
+def test_a_stream_of_another_type_than_its_history_is_refused_with_the_type_that_works(name: str) -> None:
+    calls = {"last": wr.last("x"), "y": wr.last("y")}
+    history = pa.table({column: nulls(0, kind) for column, kind in FIELDS.items()})
+    opened = half_hours_of(history).advance(None, to=at(60), **calls).still_open
+    other, allowed = OTHER_FIELDS[name]
+    says = rf"^open: column '{name}' was .* in the run before, and is {re.escape(f'{other} now; allowed: {allowed}')}"
+
+    def query(data: Any) -> Any:
+        return half_hours_of(data).start_from(opened).agg(**calls)
+
+    with pytest.raises(ValueError, match=f"{says}.*; or no start_from, to begin anew$"):
+        StreamDriver(query, pa.schema({**FIELDS, name: other}))
+    assert StreamDriver(query, pa.schema(FIELDS)).stream_time == at(60)
+
+
+def half_hours_of(data: Any) -> Any:
+    return wr.group_by(data, time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes", grace="10 minutes"))

@@ -1,0 +1,217 @@
+"""The types that a column has on two days of a job, in the words of its library; each cast works on that data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow._arguments.nested import nulls
+from windrow._arguments.type_names import named
+from windrow._local.advance import specification_of
+from windrow._local.sources import columns_of
+
+from ..harness.tables import arrow
+from .test_nested_days import ENDS, LIBRARIES, TIMES, day, windowed
+
+LAST: Mapping[str, Any] = {"v": wr.last("x")}
+
+VALUES = {
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "'2026-05-04 09:00:00'"),
+    **dict.fromkeys(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"), "'2026-05-04 09:00:00+00'"),
+    "TIME": "'09:00:00'",
+    "TIME_NS": "'09:00:00'",
+    "TIME WITH TIME ZONE": "'09:00:00+01'",
+    "DATE": "'2026-05-04'",
+    "INTERVAL": "'1 hour'",
+    "BIGINT": "101",
+    "DECIMAL(9,2)": "1",
+    "VARCHAR": "'101'",
+    "BIT": "'101'",
+    "FLOAT": "1",
+    "BIGNUM": "101",
+    "BLOB": "'101'",
+}
+WITHIN = {
+    "": ("{t}", "{v}"),
+    "STRUCT": ('STRUCT("b c" INTEGER, a {t})', "{{'b c': 1, 'a': {v}}}"),
+    "LIST": ("{t}[]", "[{v}]"),
+    "MAP": ("MAP(VARCHAR, {t})", "MAP{{'k': {v}}}"),
+}
+
+
+def relation(connection: Any, number: int, kind: str, within: str = "") -> Any:
+    outer, value = WITHIN[within]
+    made = value.format(v=f"CAST({VALUES[kind]} AS {kind})")
+    times = TIMES[number]
+    return connection.sql(f"SELECT 1 AS user, TIMESTAMP '{times}' ts, CAST({made} AS {outer.format(t=kind)}) x")
+
+
+MIXED = (
+    ("TIMESTAMP_S", "TIMESTAMP_NS"),  # DuckDB lacks this cast
+    ("TIMESTAMP", "TIMESTAMPTZ_NS"),  # and this
+    ("TIME_NS", "TIMESTAMP"),
+    ("BIGINT", "TIMESTAMP_S"),
+    ("TIMESTAMP_MS", "TIMESTAMP_S"),
+    ("TIME_NS", "TIME"),
+    ("BIGINT", "BIT"),  # it takes the text of a BIT for another number
+    ("FLOAT", "BIGNUM"),
+    ("BLOB", "TIME WITH TIME ZONE"),
+    ("DATE", "TIMESTAMP_S"),
+    ("VARCHAR", "BIGINT"),
+)
+
+
+@pytest.mark.parametrize("within", ["", *(pytest.param(within, marks=pytest.mark.slow) for within in [*WITHIN][1:])])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (one, other) if (one, other) in MIXED else pytest.param(one, other, marks=pytest.mark.slow)
+        for one in VALUES
+        for other in VALUES
+        if one != other
+    ],
+)
+def test_a_cast_of_duckdb_is_one_that_duckdb_has(before: str, after: str, within: str) -> None:
+    """It makes the very values that Arrow's cast makes."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'Europe/Berlin'")
+    first = windowed(relation(connection, 0, before, within)).advance(None, to=ENDS[0], **LAST)
+    data = relation(connection, 1, after, within)
+    try:
+        assert len(windowed(data).advance(first.still_open, to=ENDS[1], **LAST).closed.fetchall()) == 1
+        return
+    except ValueError as error:
+        says = str(error)
+    outer = WITHIN[within][0].format(t=after)
+    assert f" in the run before, and is {outer} now; allowed: " in says
+    found = re.search(r"; allowed: .*?: (CAST\(.*\))(?:; or|$)", says)
+    if found is None:
+        return
+    made = connection.sql(f"SELECT user, ts, {found[1]} AS x FROM data")
+    ((value,),) = windowed(made).advance(first.still_open, to=ENDS[1], **LAST).closed.project("v").fetchall()
+    ((expected,),) = made.project("x").fetchall()
+    assert value == expected
+
+
+def test_the_casts_of_times_take_two_steps_where_duckdb_lacks_one() -> None:
+    connection = duckdb.connect()
+    for before, after in MIXED[:2]:
+        first = windowed(relation(connection, 0, before)).advance(None, to=ENDS[0], **LAST)
+        with pytest.raises(ValueError, match=rf': CAST\(CAST\("x" AS \w+\) AS {before}\); or None'):
+            windowed(relation(connection, 1, after)).advance(first.still_open, to=ENDS[1], **LAST)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_an_interval_of_duckdb_and_a_duration_are_no_text_of_each_other(library: str) -> None:
+    """Each library has another text of them: no cast makes those of the day before."""
+    hour = pa.array([timedelta(hours=1)], pa.duration("us"))
+    connection = duckdb.connect()
+    one, other = (relation(connection, number, "INTERVAL") for number in (0, 1))
+    first = windowed(one).advance(None, to=ENDS[0], **LAST)
+    if library == "duckdb":
+        assert windowed(other).advance(first.still_open, to=ENDS[1], **LAST).closed.project("v").fetchall() == [
+            (timedelta(hours=1),)
+        ]
+        return
+    with pytest.raises(ValueError, match="was string in the run before, and is duration") as refused:
+        windowed(LIBRARIES[library](day(1, hour))).advance(first.still_open, to=ENDS[1], **LAST)
+    assert "cast" not in str(refused.value)
+    assert "; or new names for the aggregates over it" in str(refused.value)
+    first = windowed(LIBRARIES[library](day(0, hour))).advance(None, to=ENDS[0], **LAST)
+    with pytest.raises(ValueError, match=r"was duration\[us\] in the run before, and is INTERVAL now; allowed: dur"):
+        windowed(other).advance(arrow(first.still_open), to=ENDS[1], **LAST)
+
+
+TEXTS = ("TIME WITH TIME ZONE", "INTERVAL", "BIT", "BIGNUM")
+"""Types that cross Arrow as text."""
+
+
+@pytest.mark.parametrize("within", WITHIN)
+@pytest.mark.parametrize("before", [*TEXTS, "VARCHAR"])
+@pytest.mark.parametrize("after", TEXTS)
+def test_text_of_one_type_of_duckdb_is_never_read_as_another(before: str, after: str, within: str) -> None:
+    if before == after:
+        return
+    connection = duckdb.connect()
+    calls = {"v": wr.collect_list("x")}
+    first = windowed(relation(connection, 0, before, within)).advance(None, to=ENDS[0], **calls)
+    query = windowed(relation(connection, 1, after, within))
+    if before != "VARCHAR":
+        with pytest.raises(ValueError, match="^open: column 'v' (was|had other values) .* in the run before"):
+            query.advance(first.still_open, to=ENDS[1], **calls)
+    elif after in ("TIME WITH TIME ZONE",):  # which '101' is not
+        with pytest.raises(ValueError, match=rf"^open: column 'v' had other values than .*{after}.* in the run before"):
+            query.advance(first.still_open, to=ENDS[1], **calls)
+
+
+KINDS: dict[str, pa.Array[Any]] = {
+    "list_view<item: int64>": pa.array([[1, 2]], pa.list_view(pa.int64())),
+    "large_list_view<item: string_view>": pa.array([["a"]], pa.large_list_view(pa.string_view())),
+    "struct<a: list_view<item: timestamp[us, tz=UTC]>>": pa.array(
+        [{"a": [TIMES[0]]}], pa.struct([("a", pa.list_view(pa.timestamp("us", "UTC")))])
+    ),
+    "run_end_encoded<run_ends: int32, values: string>": pa.RunEndEncodedArray.from_arrays(
+        pa.array([1], pa.int32()), pa.array(["a"])
+    ),
+    "sparse_union<i: int64=0, s: string=1>": pa.UnionArray.from_sparse(
+        pa.array([0], pa.int8()), [pa.array([1]), pa.array(["x"])], ["i", "s"]
+    ),
+    "month_day_nano_interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+    "string": pa.array(["a"]).dictionary_encode(),
+    "list<item: int64>": pa.array([[1, 2]]),
+}
+RUST = re.compile(r"Field \{|Utf8|ListView\(|RunEndEncoded|Union\(|Interval\(|Some\(|\{'")
+
+
+@pytest.mark.parametrize("before", KINDS)
+@pytest.mark.parametrize("after", KINDS)
+def test_a_type_is_named_as_pyarrow_names_it(before: str, after: str) -> None:
+    if before == after:
+        return
+    first = windowed(day(0, KINDS[before])).advance(None, to=ENDS[0], **LAST)
+    data = day(1, KINDS[after])
+    with pytest.raises(ValueError, match=f"^open: column 'x' was {re.escape(before)} in the run before") as refused:
+        windowed(data).advance(first.still_open, to=ENDS[1], **LAST)
+    says = str(refused.value)
+    assert f"and is {after} now; allowed: {before}" in says
+    assert RUST.search(says) is None
+    found = re.search(r": (table\['x'\]\.cast\(.*?\))(?:; or|$)", says)
+    if found is not None:
+        made = data.set_column(2, "x", eval(found[1], {"table": data, "pyarrow": pa}))
+        assert windowed(made).advance(first.still_open, to=ENDS[1], **LAST).closed.num_rows == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_day_of_nulls_has_the_type_of_the_day_before(kind: str) -> None:
+    first = windowed(day(0, KINDS[kind])).advance(None, to=ENDS[0], v=wr.first("x"))
+    second = windowed(day(1, pa.nulls(1))).advance(first.still_open, to=ENDS[1], v=wr.first("x"))
+    (found,) = second.closed["v"].to_pylist()
+    assert found == KINDS[kind].to_pylist()[0]
+
+
+INNER: tuple[Any, ...] = (
+    *(pa.int8(), pa.string_view(), pa.binary_view(), pa.large_binary(), pa.binary(3), pa.bool_(), pa.float16()),
+    *(pa.date32(), pa.time32("s"), pa.time64("ns"), pa.timestamp("ms"), pa.timestamp("us", "Europe/Berlin")),
+    *(pa.duration("s"), pa.decimal32(4, 1), pa.decimal256(40, -2), pa.null(), pa.month_day_nano_interval()),
+    *(
+        pa.large_list(pa.field('é"x', pa.int8(), nullable=False)),
+        pa.list_(pa.int8(), 2),
+        pa.map_(pa.string(), pa.int8()),
+    ),
+    *(pa.struct([("a b", pa.int8()), ("c, {", pa.string_view())]), pa.list_view(pa.int8())),
+)
+
+
+@pytest.mark.parametrize("within", [pa.list_view, pa.large_list_view, lambda kind: pa.list_(pa.list_view(kind))])
+def test_every_name_in_the_notation_of_the_core_is_a_type(within: Any) -> None:
+    for kind in map(within, INNER):
+        still_open = windowed(day(0, nulls(1, kind))).advance(None, to=ENDS[0], **LAST).still_open
+        query = specification_of(columns_of(still_open)) or {}
+        assert named(query["layouts"]["x"]) == kind
