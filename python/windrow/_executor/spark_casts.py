@@ -13,6 +13,7 @@ _NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigi
     "timestamp[us]": "timestamp_ntz",
     "timestamp[us, tz=UTC]": "timestamp",
     "duration[us]": "interval day to second",
+    "time64[ns]": "time(6)",
     "null": "void",
 }
 """Spark's names of types that Arrow calls otherwise."""

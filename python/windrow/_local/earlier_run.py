@@ -96,8 +96,11 @@ def _values(source: Columns, column: str) -> Any:
 def _casts(values: Any, kind: pa.DataType) -> bool:
     """Whether Arrow casts all values, changes none, and makes valid data, which pyarrow does not of views of lists."""
     with suppress(pa.ArrowException):
-        values.cast(kind).validate(full=True)
-        return True
+        made = values.cast(kind)
+        made.validate(full=True)
+        return not has_type(kind, pa.types.is_boolean) or bool(
+            made.cast(values.type).equals(values)
+        )  # of 2 it makes true
     return False
 
 

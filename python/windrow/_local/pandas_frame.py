@@ -89,17 +89,18 @@ class PandasColumns(Columns):
     def cast(self, column: Reference, kind: pa.DataType) -> str | None:
         if not isinstance(column, str):
             return super().cast(column, kind)
+        written, _ = self.written(column)
         if isinstance(kind, pa.TimestampType):
             own: Any = self.schema([self._names.index(column)]).field(0).type
             zone = "" if own.tz == kind.tz else ".dt.tz_localize(None)"
             if own.tz != kind.tz and kind.tz is not None:
                 zone = f'.dt.tz_{"localize" if own.tz is None else "convert"}("{kind.tz}")'
-            return f'{self.written(column)[0]}{zone}.dt.as_unit("{kind.unit}")'
+            return f'{written}{zone}.dt.as_unit("{kind.unit}")'
         if pa.types.is_integer(kind):
-            return f'frame.astype({{{column!r}: "{str(kind).replace("i", "I").replace("u", "U")}"}})'
+            return f'{written}.astype("{str(kind).replace("i", "I").replace("u", "U")}")'
         if pa.types.is_floating(kind):
-            return f'frame.astype({{{column!r}: "float{kind.bit_width}"}})'
-        return f"frame[{column!r}].astype(pandas.ArrowDtype({arrow_words(kind)}))"
+            return f'{written}.astype("float{kind.bit_width}")'
+        return f"{written}.astype(pandas.ArrowDtype({arrow_words(kind)}))"
 
     @property
     def names(self) -> Sequence[str]:

@@ -172,9 +172,9 @@ def refused(
 
 
 def has_cast(kind: Any, own: Any) -> bool:
-    """Whether values of one type mean the same in another: numbers that count no unit, times, bytes, and text of any.
+    """Whether a type may be made of another one: it means the same, or is written as text.
 
-    Only integers have one text in all libraries.
+    A number counts no known unit of time, and only integers have one text in all libraries.
 
     >>> has_cast(pa.string(), pa.int64()), has_cast(pa.string(), pa.duration("s")), has_cast(pa.int64(), pa.string())
     (True, False, True)
@@ -192,7 +192,7 @@ def has_cast(kind: Any, own: Any) -> bool:
 
 
 def _sort(kind: Any) -> str:
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or kind == pa.bool_():
         return "number"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return "instant"

@@ -335,7 +335,7 @@ FUNNEL = {"name": "n", "function": "funnel", "columns": ["x"], "funnel": {"withi
             {"aggregates": [COUNT], "results": ["int64"]},
             "the type of n=count() was int32, is int64",
         ),
-        ({"types": {"x": "int64", "gone": "int64"}}, {"types": {"x": "float64"}}, 'column "x" was int64, is float64'),
+        ({"types": {"x": "int64", "gone": "int64"}}, {"types": {"x": "float64"}}, 'column "x" was int64, is double'),
         (
             {"types": {"windrow.row": {"x": "int64", "y": "int64"}}},
             {"types": {"windrow.row": {"x": "int64", "z": "int64"}}},

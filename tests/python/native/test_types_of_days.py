@@ -129,6 +129,14 @@ def test_an_interval_of_duckdb_and_a_duration_are_no_text_of_each_other(library:
         windowed(other).advance(arrow(first.still_open), to=ENDS[1], **LAST)
 
 
+@pytest.mark.parametrize(("number", "offered"), [(1, True), (2, False)])
+def test_only_0_and_1_may_become_booleans(number: int, offered: bool) -> None:
+    first = windowed(day(0, pa.array([True]))).advance(None, to=ENDS[0], **LAST)
+    with pytest.raises(ValueError, match="^open: column 'x' was bool in the run before, and is int64 now; ") as refused:
+        windowed(day(1, pa.array([number]))).advance(first.still_open, to=ENDS[1], **LAST)
+    assert ("cast(pyarrow.bool_())" in str(refused.value)) == offered
+
+
 TEXTS = ("TIME WITH TIME ZONE", "INTERVAL", "BIT", "BIGNUM")
 """Types that cross Arrow as text."""
 

@@ -17,6 +17,9 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 import windrow.state
+from windrow._arguments.ddl import arrow_type
+from windrow._executor.spark_casts import spark_cast
+from windrow._plan.earlier_types import has_cast
 
 from ..harness import recipes
 from ..harness.spark_scenes import SetConf
@@ -275,11 +278,37 @@ def test_another_type_of_a_value_is_refused_in_spark_with_its_cast(spark: SparkS
         return wr.group_by(data, "k", time="ts").windowed_by(HALF_AN_HOUR).advance(before, to=to, s=wr.sum("x"))
 
     first = run(None, day(0, "bigint"), START + timedelta(minutes=1))
-    said = r"open: column 'x' was int64 in the run before.*F\.col\('x'\)\.cast\(\"bigint\"\)"
+    said = r"open: column 'x' was bigint in the run before, and is double now; .*F\.col\('x'\)\.cast\(\"bigint\"\)"
     with pytest.raises(Exception, match=said):
         run(first.still_open, day(2, "double"), ENDS[3]).closed.collect()
     again = run(first.still_open, day(2, "double").withColumn("x", F.col("x").cast("bigint")), ENDS[3])
     assert [row.s for row in again.closed.collect()] == [0]
+
+
+KINDS = {
+    **dict.fromkeys(("tinyint", "int", "bigint", "float", "double", "decimal(9,2)"), "'1'"),
+    "boolean": "'true'",
+    "string": "'1'",
+    "binary": "'1'",
+    "date": "'2026-01-01'",
+    "timestamp": "'2026-01-01 09:00'",
+    "timestamp_ntz": "'2026-01-01 09:00'",
+    "interval day to second": "'0 01:00:00'",
+}
+
+
+def test_spark_has_each_cast_that_an_error_may_name(spark: SparkSession) -> None:
+    arrow: dict[str, Any] = {kind: arrow_type("kind", kind) for kind in KINDS}
+    casts = [(one, other) for one in KINDS for other in KINDS if one != other and has_cast(arrow[one], arrow[other])]
+    values = [f"CAST({value} AS {kind}) AS `{kind}`" for kind, value in KINDS.items()]
+    texts = [f"CAST({KINDS[one]} AS STRING) AS `{one} as text`" for one, _ in casts]
+    data = spark.range(1).selectExpr(*values, *dict.fromkeys(texts))
+    columns = [f"{one} as text" if other == "string" else other for one, other in casts]
+    made = [eval(spark_cast(column, arrow[one]), {"F": F}) for column, (one, _) in zip(columns, casts, strict=True)]
+    found = data.select(*made)
+    assert [field.dataType.simpleString() for field in found.schema] == [one for one, _ in casts]
+    assert len(casts) > 40
+    assert None not in found.collect()[0]
 
 
 NESTED = {

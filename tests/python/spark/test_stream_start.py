@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import windrow as wr
 import windrow.state
@@ -116,6 +118,22 @@ def test_a_damaged_table_is_refused(spark: SparkSession, tmp_path: Path) -> None
     with pytest.raises(Exception, match=r"rows besides the clock row, which says \d+: \d+ are missing"):
         play(spark, tmp_path, LATER[:1], lambda data: windowed(data).start_from(missing).agg(**BUILT_IN), DDL, run=run)
     assert run.batches == {}
+
+
+def test_a_struct_in_another_order_is_refused_at_the_call_with_a_cast_that_works(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    calls = {"last": wr.last("x")}
+    history = frame_of(spark, HISTORY[:20]).withColumn("x", F.expr("named_struct('a', amount, 'b', user)"))
+    opened = table_of(windowed(history).advance(None, to=utc(60), **calls).still_open)
+    data = source(spark, Folder(tmp_path / "in"), DDL).withColumn("x", F.expr("named_struct('b', user, 'a', amount)"))
+    said = r"open: column 'x' was struct<a:\w+,b:string> in the run before, and is struct<b:string,a:\w+> now; .*"
+    with pytest.raises(ValueError, match=f"^{said}; or no start_from, to begin anew$") as refused:
+        windowed(data).start_from(opened).agg(**calls)
+    cast = re.search(r": (F\.when.*); or no start_from", str(refused.value))
+    assert cast is not None
+    made = data.withColumn("x", eval(cast[1], {"F": F}))
+    assert windowed(made).start_from(opened).agg(**calls).isStreaming
 
 
 @pytest.mark.slow
