@@ -113,7 +113,7 @@ macro_rules! save_as {
 pub(crate) use save_as;
 
 /// An aggregate with one state per slot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StateVec<S: State> {
     options: S::Options,
     states: PerSlot<S>,
@@ -130,12 +130,6 @@ impl<S: State> StateVec<S> {
 
     fn states_of<'s>(&'s self, slots: &'s [Slot]) -> impl Iterator<Item = &'s S> + Clone {
         slots.iter().map(|&slot| &self.states[slot])
-    }
-}
-
-impl<S: State<Options: Default>> Default for StateVec<S> {
-    fn default() -> Self {
-        Self::new(S::Options::default())
     }
 }
 

@@ -38,14 +38,8 @@ pub(crate) static COLLECT_LIST: AggregateFunction = AggregateFunction {
 };
 
 /// Values with the positions of their rows, in any order; sorted when they are read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct CollectListState<V: Scalar>(Vec<RowValue<V>>);
-
-impl<V: Scalar> Default for CollectListState<V> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
 
 /// The items of states, list after list, each sorted; and where each list starts.
 pub(super) fn sorted<'s, V: Scalar>(

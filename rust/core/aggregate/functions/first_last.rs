@@ -49,14 +49,8 @@ fn resolve<const LAST: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction
 }
 
 /// The earliest or latest row, if any.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FirstLastState<V: Scalar, const LAST: bool>(Option<RowValue<V>>);
-
-impl<V: Scalar, const LAST: bool> Default for FirstLastState<V, LAST> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
 
 impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
     type Options = bool;

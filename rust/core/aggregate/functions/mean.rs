@@ -83,19 +83,10 @@ fn resolve(call: &FunctionCall<'_>) -> Result<(NumberKind, MeanType, ResultType)
 }
 
 /// The total and the number of values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MeanState<V: Summable> {
     total: V::Total,
     count: i64,
-}
-
-impl<V: Summable> Default for MeanState<V> {
-    fn default() -> Self {
-        Self {
-            total: V::Total::default(),
-            count: 0,
-        }
-    }
 }
 
 impl<V: Summable> State for MeanState<V> {

@@ -50,7 +50,7 @@ fn resolve<const MAX: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction>
 }
 
 /// The best row, if any.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MinMaxByState<V: Scalar, B: Scalar, const MAX: bool>(Option<RankedRow<V, B>>);
 
 /// A row and the value that ranks it.
@@ -58,12 +58,6 @@ pub(crate) struct MinMaxByState<V: Scalar, B: Scalar, const MAX: bool>(Option<Ra
 struct RankedRow<V, B> {
     by: B,
     row: RowValue<V>,
-}
-
-impl<V: Scalar, B: Scalar, const MAX: bool> Default for MinMaxByState<V, B, MAX> {
-    fn default() -> Self {
-        Self(None)
-    }
 }
 
 impl<V: Scalar, B: Scalar, const MAX: bool> MinMaxByState<V, B, MAX> {

@@ -34,14 +34,8 @@ pub(crate) static PATH: AggregateFunction = AggregateFunction {
 };
 
 /// All values with their positions: between two equal ones a merge may bring another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PathState<V: Scalar>(CollectListState<V>);
-
-impl<V: Scalar> Default for PathState<V> {
-    fn default() -> Self {
-        Self(CollectListState::default())
-    }
-}
 
 /// Calls `visit` for each value that does not repeat the one before, up to `most`.
 fn walk<'a, V: Scalar, I: Copy>(

@@ -56,19 +56,10 @@ pub(super) fn sum_type(call: &FunctionCall<'_>) -> Result<(NumberKind, i128, Res
 }
 
 /// The total, and whether a value is in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SumState<V: Summable> {
     total: V::Total,
     seen: bool,
-}
-
-impl<V: Summable> Default for SumState<V> {
-    fn default() -> Self {
-        Self {
-            total: V::Total::default(),
-            seen: false,
-        }
-    }
 }
 
 impl<V: Summable> State for SumState<V> {

@@ -29,14 +29,8 @@ pub(crate) static SUM_DISTINCT: AggregateFunction =
     });
 
 /// The distinct values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SumDistinctState<V: Summable>(CollectSetState<V>);
-
-impl<V: Summable> Default for SumDistinctState<V> {
-    fn default() -> Self {
-        Self(CollectSetState::default())
-    }
-}
 
 /// The sum of some values.
 fn sum<V: Summable>(limit: &i128, values: impl Iterator<Item = V>) -> SumState<V> {
