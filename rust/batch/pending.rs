@@ -2,12 +2,11 @@
 
 use arrow_array::{Array, ArrayRef, UInt32Array};
 
-use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
 use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
-use crate::core::time::{Span, Time};
+use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::input::records::Records;
 
@@ -87,37 +86,14 @@ impl NumberedRows {
 
     /// The key of each row.
     pub(super) fn keys(&self) -> Vec<KeyId> {
-        self.joined(|(keys, _)| keys)
+        let keys = self.inputs.iter().map(|(keys, _)| keys.as_slice());
+        keys.collect::<Vec<_>>().concat()
     }
 
-    /// The time of each row.
-    pub(super) fn times(&self) -> Vec<Time> {
-        self.joined(|(_, input)| input.times())
-    }
-
-    /// The end of each row, if rows have ends.
-    pub(super) fn ends(&self) -> Vec<Time> {
-        self.joined(|(_, input)| input.ends())
-    }
-
-    /// The gap of each row, if rows have their own gaps.
-    pub(super) fn gaps(&self) -> Vec<Span> {
-        self.joined(|(_, input)| input.gaps())
-    }
-
-    /// The mark of each row, if rows have marks.
-    pub(super) fn marks(&self) -> Vec<u64> {
-        self.joined(|(_, input)| input.marks())
-    }
-
-    /// Whether each row ends its session, if rows can.
-    pub(super) fn session_ends(&self) -> Vec<bool> {
-        self.joined(|(_, input)| input.session_ends())
-    }
-
-    /// The tie or the arrival of each row, if the query needs it.
-    pub(super) fn seq_nos(&self) -> Vec<SeqNo> {
-        self.joined(|(_, input)| input.seq_nos())
+    /// A column of all rows.
+    pub(super) fn column<T: Copy>(&self, of: impl Fn(&Records) -> &[T]) -> Vec<T> {
+        let columns: Vec<&[T]> = self.inputs().map(of).collect();
+        columns.concat()
     }
 
     /// The rows as one batch, with these key columns.
@@ -164,14 +140,5 @@ impl NumberedRows {
         self.inputs
             .iter()
             .flat_map(move |(keys, input)| keys.iter().copied().zip(input.extents(gap)))
-    }
-
-    /// Concatenates a column of all batches.
-    fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
-        let mut joined = Vec::with_capacity(self.rows);
-        self.inputs
-            .iter()
-            .for_each(|input| joined.extend_from_slice(column(input)));
-        joined
     }
 }

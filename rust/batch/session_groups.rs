@@ -140,8 +140,9 @@ impl SessionGroups {
             None => std::mem::take(&mut self.waiting),
         };
         memory::room_to_grow(self.len(), waiting.rows(), GROWN)?;
-        let (keys, times) = (waiting.keys(), waiting.times());
-        let (sessions, ends, gaps) = (&mut self.sessions, waiting.ends(), waiting.gaps());
+        let (keys, times) = (waiting.keys(), waiting.column(Records::times));
+        let (ends, gaps) = (waiting.column(Records::ends), waiting.column(Records::gaps));
+        let sessions = &mut self.sessions;
         if [ends.len(), gaps.len()]
             .iter()
             .any(|&own| own != 0 && own != keys.len())
@@ -160,11 +161,14 @@ impl SessionGroups {
             }
             (None, _) => sessions.assign_each(&keys, &times, extent, interrupt)?,
             (Some(cut), _) => {
-                let (marks, ties) = (waiting.marks(), waiting.seq_nos());
+                let (marks, ties) = (
+                    waiting.column(Records::marks),
+                    waiting.column(Records::seq_nos),
+                );
                 let number = |numbers: &[u64], row| numbers.get(row).copied().unwrap_or_default();
                 let has_ties = self.query.columns.tie.is_some();
                 let ties = if has_ties { ties.as_slice() } else { &[] };
-                let ends = waiting.session_ends();
+                let ends = waiting.column(Records::session_ends);
                 let rule = |row: usize| RecordRule {
                     tie: number(ties, row),
                     mark: number(&marks, row),

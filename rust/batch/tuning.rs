@@ -14,6 +14,7 @@ use crate::core::session::batch::OpenSessions;
 use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
 use crate::core::window::Extent;
+use crate::input::records::Records;
 use crate::plan::aggregate::AggregatePlan;
 use crate::plan::query::Query;
 
@@ -83,7 +84,10 @@ pub(super) fn are_scattered(
         .filter(|(_, key)| is_sampled(key))
         .map(|(row, _)| row)
         .collect();
-    let (own, times) = (pick(&keys, &sampled)?, pick(&rows.times(), &sampled)?);
+    let (own, times) = (
+        pick(&keys, &sampled)?,
+        pick(&rows.column(Records::times), &sampled)?,
+    );
     let mut sessions = OpenSessions::default();
     match gap {
         Gap::Fixed(gap) if query.columns.end.is_none() => {
