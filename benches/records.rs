@@ -16,7 +16,7 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use windrow::bench::{
-    Accumulators, BatchStates, Count, Counters, MinMax, Operator, Record, RecordRule, Result,
+    Accumulators, BatchStates, Count, Counters, Extent, MinMax, Operator, Record, Result,
     SessionWindows, SlidingWindows, Source, Span, Spec, Sum, Time, WindowChange, WindowKind,
     WindowOperator,
 };
@@ -78,14 +78,8 @@ fn feed<K: WindowKind>(
     };
     for (row, (name, &time)) in names.iter().zip(times).enumerate() {
         let record = Record {
-            key: Some(name),
-            time: Some(time),
-            end: Some(time),
-            gap: None,
-            input: 0,
             source: Source(row as u32 % sources),
-            rule: Some(RecordRule::default()),
-            row: row as u32,
+            ..Record::of(name, Extent::of(time, Span(GAP as u64)), row as u32)
         };
         windows.push(record, &mut states, &mut out).unwrap();
     }

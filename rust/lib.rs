@@ -63,13 +63,14 @@ pub mod bench {
     pub use crate::core::key::KeyId;
     pub use crate::core::operator::change::WindowChange;
     pub use crate::core::operator::counters::Counters;
-    pub use crate::core::operator::record::{Record, RecordRule};
+    pub use crate::core::operator::record::Record;
     pub use crate::core::operator::stream_time::Source;
     pub use crate::core::operator::window_operator::{WindowKind, WindowOperator};
     pub use crate::core::session::batch::OpenSessions;
     pub use crate::core::session::session_windows::SessionWindows;
     pub use crate::core::sliding::sliding_windows::SlidingWindows;
     pub use crate::core::time::{Span, Time};
+    pub use crate::core::window::Extent;
     pub use crate::format::packed;
     pub use crate::keys::KeyInterner;
     pub use crate::plan::{query::Query, spec::Spec};

@@ -129,9 +129,7 @@ class Query:
         """The query for the plan's input rows in time order. Allows Python aggregates. Raises as `Query`."""
     @property
     def output_schema(self) -> pa.Schema:
-        """The result: the keys, `window` (a struct of `start` and `end` with the time column's type), the aggregates,
-        and `op` (a string) if the plan has it. For a query of rows: the columns of the input.
-        """
+        """The result: keys, `window` (a struct of times), aggregates, `op` if planned. Of a query of rows: its rows."""
     @property
     def overflows(self) -> int:
         """How many results were null so far because they did not fit their type, over all runs and mergers."""
@@ -166,6 +164,8 @@ class Query:
             ValueError: `threads` is zero, a column is missing, or a record is refused (`invalid_gap`, `invalid_end`).
             OverflowError: a result or bound does not fit its type, or there are more rows than the core can number.
         """
+    def faults(self, batch: pa.RecordBatch) -> pa.StringArray:
+        """Why each row is in no window, whatever its time: `null_key` and so on. Null for other rows and for ticks."""
     def packer(self, partition: int) -> Packer:
         """A packer for the records of a partition, 0 to 2**32 - 1. The number orders records of equal times."""
     def merger(self) -> Merger:

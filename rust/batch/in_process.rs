@@ -17,7 +17,7 @@ use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
-use crate::input::read_counters::ReadCounters;
+use crate::core::operator::counters::Counters;
 use crate::input::records::Records;
 use crate::plan::limits::Limits;
 use crate::plan::query::{Query, QueryOutput};
@@ -34,8 +34,8 @@ impl Query {
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,
         interrupt: &Interrupt,
-    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
-        let mut counters = ReadCounters::default();
+    ) -> Result<(Vec<RecordBatch>, Counters)> {
+        let mut counters = Counters::default();
         let mut steps = StepReader {
             batches,
             limits: self.limits,
@@ -60,7 +60,7 @@ impl Query {
     fn inputs<'a>(
         &'a self,
         steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
-        counters: &'a mut ReadCounters,
+        counters: &'a mut Counters,
     ) -> impl Iterator<Item = Result<Records>> + 'a {
         let mut seq_no = 0;
         steps.map(move |step| {

@@ -14,9 +14,9 @@ use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
+use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::format::packed;
-use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
@@ -31,7 +31,7 @@ const LAST_SPLIT: u32 = (1 << (SeqNo::BITS - ARRIVAL_BITS)) - 1;
 pub struct Packer {
     query: Arc<Query>,
     operator: Box<dyn BatchOperator>,
-    counters: ReadCounters,
+    counters: Counters,
     /// The latest record time of each input.
     latest: Vec<Option<Time>>,
     split: SeqNo,
@@ -55,7 +55,7 @@ impl Packer {
             });
         }
         memory::keep_freed();
-        let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
+        let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, Counters::default());
         Ok(Self {
             operator: query.batch_operator()?,
             latest: vec![None; query.cogroup.as_ref().map_or(1, Cogroup::inputs)],
@@ -95,7 +95,9 @@ impl Packer {
         batch: &RecordBatch,
         packers: usize,
     ) -> Result<Vec<RecordBatch>> {
-        let seq_no = arrival(self.split, self.counters.records + self.counters.ticks)?;
+        let counters = &self.counters;
+        let rows = counters.records + counters.left_out() + counters.ticks;
+        let seq_no = arrival(self.split, rows)?;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
         self.rows += input.rows();
@@ -168,7 +170,7 @@ impl Packer {
     }
 
     /// The counters so far.
-    pub fn counters(&self) -> ReadCounters {
+    pub fn counters(&self) -> Counters {
         self.counters
     }
 }

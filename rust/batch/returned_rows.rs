@@ -27,9 +27,9 @@ use super::window_columns::{batches, batches_of_rows, window_bytes};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::format::block::BlockKind;
-use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::keys::KeyInterner;
 use crate::plan::query::Query;
@@ -96,7 +96,7 @@ impl ReturnedRows {
             kept.map(|arrival| arrival.cast_unsigned() as SeqNo)
                 .collect()
         };
-        let mut counted = ReadCounters::default(); // the rows were counted before the shuffle
+        let mut counted = Counters::default(); // the rows were counted before the shuffle
         let records = Records::read_numbered(&self.windows, &batch, number, &mut counted)?;
         self.held.push(HeldRows {
             rows: (rows > 0).then_some(whole),

@@ -19,7 +19,7 @@ use super::window_columns::{batches, batches_of_rows};
 use crate::array::hidden_nulls;
 use crate::core::error::{Error, PANICKED, Result};
 use crate::core::interrupt::Interrupt;
-use crate::input::read_counters::ReadCounters;
+use crate::core::operator::counters::Counters;
 use crate::plan::query::Query;
 use crate::plan::rows_with_windows::numbered;
 
@@ -37,7 +37,7 @@ pub struct RowWindows {
     /// positions.
     pub after: Vec<i64>,
     /// The counters of the run.
-    pub counters: ReadCounters,
+    pub counters: Counters,
 }
 
 /// The columns of windows, repeated for rows and split into batches. Each row gets the values of

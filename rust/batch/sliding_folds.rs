@@ -22,9 +22,9 @@ use super::sliding::SlidingQuery;
 use crate::core::aggregate::RowSpan;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::core::window::Window;
-use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::query::Query;
@@ -111,7 +111,7 @@ impl SlidingFolds {
             let rows = kept.set_indices();
             rows.map(|row| from + row as RowNumber).collect()
         };
-        let mut counters = ReadCounters::default();
+        let mut counters = Counters::default();
         let records = Records::read_numbered(&self.query, batch, numbers, &mut counters)?;
         let last = records.times().last().copied();
         self.sliding.add(records)?;

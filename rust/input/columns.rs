@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
-use arrow_buffer::NullBuffer;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
 use super::end_column::EndColumn;
+use super::faults::Faults;
 use super::gap_column::GapColumn;
 use super::rule_columns::RuleColumns;
 use crate::array::dictionary::unpacked;
@@ -28,20 +29,18 @@ pub(crate) struct QueryColumns {
     pub time: Int64Array,
     /// The end of each row.
     pub ends: Option<EndColumn>,
-    /// Which rows are ticks.
-    pub ticks: Option<BooleanArray>,
     /// The gap of each row.
     pub gaps: Option<GapColumn>,
     /// Where rules end sessions, and the order of rows of one time.
     pub rules: RuleColumns,
     /// The columns that aggregates read, in their declared types.
     pub inputs: Vec<ArrayRef>,
-    /// Which rows have a record value, if the query treats nulls as Kafka does.
-    pub values: Option<NullBuffer>,
     /// The number of each row's source partition, if sources have names.
     pub source_numbers: Option<Int64Array>,
     /// All output columns, if the query returns rows.
     pub output: Vec<ArrayRef>,
+    /// Which rows are records, and which of these are in no window.
+    pub faults: Faults,
 }
 
 impl QueryColumns {
@@ -66,53 +65,59 @@ impl QueryColumns {
             Ok::<_, Error>(array.transpose()?.map(|array| are_true(array.as_boolean())))
         };
         let begins = booleans(&columns.rules.begins)?;
-        let ends = booleans(&columns.rules.ends)?;
+        let session_ends = booleans(&columns.rules.ends)?;
+        let ticks = booleans(&columns.tick)?;
         let values = columns.rules.cut_on.iter();
         let values = values.map(|(column, _)| reader.checked(column));
         let rules = RuleColumns::read(
             query,
             ties.transpose()?
                 .map(|ties| ties.as_primitive::<Int64Type>().clone()),
-            (begins, ends),
+            (begins, session_ends),
             &values.collect::<Result<Vec<_>>>()?,
             batch.num_rows(),
         )?;
+        let keys = columns.keys.iter().map(|key| reader.checked(key));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let mut times = |column: &SourceColumn| {
+            let times = convert::canonical(&reader.cast(column, query.time.data_type())?)?;
+            Ok::<_, Error>(times.as_primitive::<Int64Type>().clone())
+        };
+        let time = times(&columns.time)?;
+        let ends = columns.end.as_ref().map(times).transpose()?.map(EndColumn);
+        let gaps = columns
+            .gap
+            .as_ref()
+            .map(|gap| GapColumn::read(query, &reader.checked(gap)?))
+            .transpose()?
+            .flatten();
+        let values = columns
+            .value
+            .as_ref()
+            .map(|value| reader.checked(value))
+            .transpose()?
+            .and_then(|array| array.logical_nulls());
+        let faults = Faults::find(
+            ticks.map_or_else(|| BooleanBuffer::new_set(batch.num_rows()), |ticks| !&ticks),
+            &keys,
+            values.as_ref(),
+            &time,
+            rules.tied(),
+            gaps.as_ref(),
+            ends.as_ref(),
+        );
         Ok(Self {
             rules,
-            keys: columns
-                .keys
-                .iter()
-                .map(|key| reader.checked(key))
-                .collect::<Result<_>>()?,
-            time: ticks(&reader.cast(&columns.time, query.time.data_type())?)?,
-            ends: columns
-                .end
-                .as_ref()
-                .map(|end| ticks(&reader.cast(end, query.time.data_type())?).map(EndColumn))
-                .transpose()?,
-            ticks: columns
-                .tick
-                .as_ref()
-                .map(|tick| reader.cast(tick, &DataType::Boolean))
-                .transpose()?
-                .map(|ticks| ticks.as_boolean().clone()),
-            gaps: columns
-                .gap
-                .as_ref()
-                .map(|gap| GapColumn::read(query, &reader.checked(gap)?))
-                .transpose()?
-                .flatten(),
+            keys,
+            time,
+            ends,
+            gaps,
+            faults,
             inputs: query
                 .inputs
                 .iter()
                 .map(|input| reader.cast(&input.source, input.field.data_type()))
                 .collect::<Result<_>>()?,
-            values: columns
-                .value
-                .as_ref()
-                .map(|value| reader.checked(value))
-                .transpose()?
-                .and_then(|array| array.logical_nulls()),
             source_numbers: columns
                 .source_number
                 .as_ref()
@@ -136,12 +141,6 @@ impl QueryColumns {
             .map(|(input, array)| input.canonical(array))
             .collect()
     }
-}
-
-/// Times in ticks, with their nulls.
-fn ticks(times: &ArrayRef) -> Result<Int64Array> {
-    let times = convert::canonical(times)?;
-    Ok(times.as_primitive::<Int64Type>().clone())
 }
 
 /// The columns of one batch. Each is checked at most once.

@@ -1,12 +1,9 @@
 //! The column of ends of a batch: the end of each record in ticks of the time column (rules 6.13).
 
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{Array, Int64Array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 
-use super::gap_column::shown_key;
-use crate::core::error::{Error, Result};
 use crate::core::time::Time;
-use crate::plan::query::Query;
 
 /// The ends of a batch's rows.
 pub(crate) struct EndColumn(pub(super) Int64Array);
@@ -38,16 +35,4 @@ impl EndColumn {
         let kept = kept.set_indices().filter_map(|row| ends.get(row));
         kept.copied().collect()
     }
-}
-
-/// The error for an invalid end. It names the key and the time of the row.
-pub(crate) fn bad_end(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
-    let (key, time) = (shown_key(keys, row)?, query.show(time));
-    let column = query.columns.end.as_ref();
-    Ok(Error::Record {
-        column: column.map_or("", |column| column.name()).to_owned(),
-        reason: format!(
-            "the end of key {key} at {time} is null or before that time; allowed: that time or later"
-        ),
-    })
 }

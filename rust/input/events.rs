@@ -1,25 +1,26 @@
 //! The rows of a batch for the record operator. It gets all rows in order.
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
-use arrow_buffer::NullBuffer;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
 use super::columns::QueryColumns;
-use super::end_column::{EndColumn, bad_end};
-use super::gap_column::{GapColumn, bad_gap};
+use super::end_column::EndColumn;
+use super::faults::{self, Faults};
+use super::gap_column::GapColumn;
 use super::rule_columns::RuleColumns;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
-use crate::core::operator::record::Record;
+use crate::core::operator::record::{Fault, Record};
 use crate::core::operator::stream_time::Source;
-use crate::core::time::Time;
+use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use crate::keys::KeyInterner;
 use crate::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
-use crate::plan::spec::InvalidValue;
+use crate::plan::window_lengths::WindowLengths;
 
 /// The source of all records if sources have no names.
 pub(crate) const SOURCE: Source = Source(0);
@@ -32,13 +33,14 @@ pub(crate) struct EventBatch {
     keys: Vec<ArrayRef>,
     times: Int64Array,
     ends: Option<EndColumn>,
-    ticks: Option<BooleanArray>,
+    /// The gap of all records, if they have none of their own.
+    gap: Span,
     gaps: Option<GapColumn>,
+    faults: Faults,
     /// Where rules end sessions, and the order of rows of one time.
     rules: RuleColumns,
     /// The input of each row, if the query is a cogroup.
     cogroup: Option<(Cogroup, Int64Array)>,
-    values: Option<NullBuffer>,
     /// The number of each row's source, if sources have names.
     source_numbers: Option<Int64Array>,
     inputs: Vec<ArrayRef>,
@@ -55,6 +57,8 @@ pub(crate) enum Event<'a> {
         /// Its time.
         time: Option<Time>,
     },
+    /// A record that is in no window.
+    Bad(Fault),
     /// A record. Its row is its number in the batch.
     Record(Record<'a, u32>),
 }
@@ -109,11 +113,14 @@ impl EventBatch {
             ids,
             times: columns.time,
             ends: columns.ends,
-            ticks: columns.ticks,
+            gap: match query.windows {
+                WindowLengths::Session(gap) => gap.longest(),
+                WindowLengths::Sliding(_) => Span(0),
+            },
             gaps: columns.gaps,
+            faults: columns.faults,
             rules: columns.rules,
             cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
-            values: columns.values,
             source_numbers: columns.source_numbers,
             keys: columns.keys,
             inputs,
@@ -136,8 +143,8 @@ impl EventBatch {
     }
 
     /// The tie of a row; the same for all rows without ties.
-    pub(crate) fn tie(&self, row: usize) -> Option<SeqNo> {
-        self.rules.rule(row).map(|rule| rule.tie)
+    pub(crate) fn tie(&self, row: usize) -> SeqNo {
+        self.rules.rule(row).tie
     }
 
     /// The numbers that order rows of one time: their ties, or their arrivals from `first` on.
@@ -184,7 +191,13 @@ impl EventBatch {
                 time,
             });
         }
-        self.check(row, query)?;
+        if let Some(fault) = self.faults.of(row) {
+            faults::check(query, fault, &self.keys, row, time)?;
+            return Ok(Event::Bad(fault));
+        }
+        let (Some(name), Some(time)) = (self.name(row), time) else {
+            return Err(Error::Internal("a record has no key or no time"));
+        };
         // The record advances the time of this input and is judged by it.
         let input = input
             .filter(|_| {
@@ -194,17 +207,18 @@ impl EventBatch {
                     .is_some_and(|(cogroup, _)| cogroup.one_time)
             })
             .unwrap_or_default();
+        let (rule, all) = (self.rules.rule(row), (self.gap, false));
+        let own = self.gaps.as_ref().and_then(|gaps| gaps.of(row));
+        let (gap, is_clamped) = own.unwrap_or(all);
+        let end = self.ends.as_ref().and_then(|ends| ends.value(row));
+        let gap = if rule.ends { Span(0) } else { gap };
         Ok(Event::Record(Record {
-            key: self.name(row),
-            time,
-            end: match &self.ends {
-                Some(ends) => ends.value(row),
-                None => time,
-            },
-            gap: self.gaps.as_ref().and_then(|gaps| gaps.value(row)),
+            name,
+            extent: Extent::lasting(time, end.unwrap_or(time), gap),
+            is_clamped,
             input,
             source: source.unwrap_or(SOURCE),
-            rule: self.rules.rule(row),
+            rule,
             row: row as u32,
         }))
     }
@@ -216,33 +230,8 @@ impl EventBatch {
 
     /// Whether a row is a tick.
     fn is_tick(&self, row: usize) -> bool {
-        self.ticks
-            .as_ref()
-            .is_some_and(|ticks| row < ticks.len() && ticks.is_valid(row) && ticks.value(row))
-    }
-
-    /// Whether the record value of a row is null.
-    pub(crate) fn lacks_value(&self, row: usize) -> bool {
-        self.values
-            .as_ref()
-            .is_some_and(|values| row < values.len() && values.is_null(row))
-    }
-
-    /// Refuses a record with a bad gap or a bad end, if the query says so and nothing else excludes it.
-    fn check(&self, row: usize, query: &Query) -> Result<()> {
-        let refuses = [query.invalid_gap, query.invalid_end].map(|it| it == InvalidValue::Error);
-        let is_kept = refuses != [false; 2] && self.name(row).is_some() && self.tie(row).is_some();
-        let Some(time) = self.time(row).filter(|_| is_kept) else {
-            return Ok(());
-        };
-        let has_bad_gap = self.gaps.as_ref().is_some_and(|gaps| !gaps.is_good(row));
-        let has_bad_end = |ends: &EndColumn| !ends.is_good(row, time);
-        let has_bad_end = self.ends.as_ref().is_some_and(has_bad_end);
-        match (has_bad_gap, has_bad_end, refuses) {
-            (true, _, [true, _]) => Err(bad_gap(query, &self.keys, row, time)?),
-            (false, true, [_, true]) => Err(bad_end(query, &self.keys, row, time)?),
-            _ => Ok(()),
-        }
+        let records = &self.faults.records;
+        row < records.len() && !records.value(row)
     }
 
     /// The input of a row. It is 0 unless the query is a cogroup. Only a tick can have `None`,

@@ -4,15 +4,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::BooleanBuffer;
-use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
-use super::read_counters::ReadCounters;
 use crate::array::convert;
 use crate::core::error::{Error, Result};
-use crate::core::operator::record::EffectiveGap;
+use crate::core::operator::counters::Counters;
 use crate::core::session::session_windows::Gap;
-use crate::core::time::{Span, Time};
+use crate::core::time::Span;
 use crate::plan::query::Query;
 use crate::plan::window_lengths::{WindowLengths, per_second};
 
@@ -34,59 +32,23 @@ impl GapColumn {
         }))
     }
 
-    /// The gap of a row as given in the column.
-    pub(crate) fn value(&self, row: usize) -> Option<i64> {
-        (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
+    /// The gap of a row, and whether it was cut to the longest gap. `None` for a bad gap.
+    pub(crate) fn of(&self, row: usize) -> Option<(Span, bool)> {
+        let is_there = row < self.ticks.len() && self.ticks.is_valid(row);
+        let own = is_there.then(|| self.ticks.value(row));
+        let gap = self.gap.of(own)?;
+        Some((gap, own.is_some_and(|own| own.cast_unsigned() > gap.0)))
     }
 
-    /// Whether the gap of a row is valid.
-    pub(crate) fn is_good(&self, row: usize) -> bool {
-        self.gap.of(self.value(row)) != EffectiveGap::Bad
+    /// The gaps of the `kept` rows, all of which have a good one.
+    pub(crate) fn in_effect(&self, kept: &BooleanBuffer, counters: &mut Counters) -> Vec<Span> {
+        let gaps = kept.set_indices().filter_map(|row| self.of(row));
+        let counted = gaps.map(|(gap, is_clamped)| {
+            counters.clamped_gaps += u64::from(is_clamped);
+            gap
+        });
+        counted.collect()
     }
-
-    /// The effective gaps of the `kept` rows, all of which have a valid gap.
-    pub(crate) fn in_effect(&self, kept: &BooleanBuffer, counters: &mut ReadCounters) -> Vec<Span> {
-        let mut gaps = Vec::with_capacity(kept.count_set_bits());
-        for row in kept.set_indices() {
-            match self.gap.of(self.value(row)) {
-                EffectiveGap::Valid(gap) => gaps.push(gap),
-                EffectiveGap::Clamped(gap) => {
-                    counters.clamped_gaps += 1;
-                    gaps.push(gap);
-                }
-                EffectiveGap::Bad => {}
-            }
-        }
-        gaps
-    }
-}
-
-/// The error for an invalid gap. It names the key and the time of the row.
-pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
-    let (key, time) = (shown_key(keys, row)?, query.show(time));
-    let (bad, allowed) = match query.columns.end {
-        Some(_) => ("null or negative", "zero or longer"),
-        None => (
-            "null, zero or negative",
-            "longer than zero, or zero in a query with end=",
-        ),
-    };
-    Ok(Error::Record {
-        column: query
-            .columns
-            .gap
-            .as_ref()
-            .map(|column| column.name().to_owned())
-            .unwrap_or_default(),
-        reason: format!("the gap of key {key} at {time} is {bad}; allowed: {allowed}"),
-    })
-}
-
-/// The key of a row, for errors.
-pub(super) fn shown_key(keys: &[ArrayRef], row: usize) -> Result<String> {
-    let key = keys.iter().map(|array| array_value_to_string(array, row));
-    let key = key.collect::<std::result::Result<Vec<_>, _>>()?;
-    Ok(key.join(", "))
 }
 
 /// Converts durations to ticks of the time column, rounding toward zero. Durations beyond the range

@@ -6,28 +6,23 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
 use super::columns::QueryColumns;
-use super::end_column::bad_end;
-use super::gap_column::bad_gap;
-use super::read_counters::ReadCounters;
-use super::rule_columns::RuleColumns;
 use crate::array::compact::compact;
 use crate::array::convert;
-use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
+use crate::core::operator::counters::Counters;
 use crate::core::session::session_windows::Gap;
 use crate::core::sort;
 use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 use crate::plan::query::{Query, QueryOutput};
-use crate::plan::spec::InvalidValue;
 
 /// Rows with a key and a time.
 pub(crate) struct Records {
@@ -50,7 +45,7 @@ impl Records {
         query: &Query,
         batch: &RecordBatch,
         seq_no: SeqNo,
-        counters: &mut ReadCounters,
+        counters: &mut Counters,
     ) -> Result<Self> {
         let number = |kept: &BooleanBuffer| match query.needs_seq_no {
             true => (seq_no..).take(kept.count_set_bits()).collect(),
@@ -65,38 +60,27 @@ impl Records {
         query: &Query,
         batch: &RecordBatch,
         number: impl FnOnce(&BooleanBuffer) -> Vec<SeqNo>,
-        counters: &mut ReadCounters,
+        counters: &mut Counters,
     ) -> Result<Self> {
         let QueryColumns {
             keys,
             time,
             ends,
-            ticks,
             gaps,
             rules,
             inputs,
             output,
+            faults,
             ..
         } = QueryColumns::read(query, batch)?;
-        let times = Time::slice(time.values());
-        let own = |row: usize| times.get(row).copied().unwrap_or_default();
-        let data = records(time.len(), ticks.as_ref());
-        let mut kept = keep(&keys, &time, &data, &rules, counters);
-        if let Some(gaps) = &gaps {
-            let refused = |row| bad_gap(query, &keys, row, own(row));
-            let is_good = |row| gaps.is_good(row);
-            counters.bad_gaps += exclude(&mut kept, query.invalid_gap, is_good, refused)?;
-        }
-        if let Some(ends) = ends.as_ref().filter(|ends| !ends.are_all_good(times)) {
-            let refused = |row| bad_end(query, &keys, row, own(row));
-            let is_good = |row| ends.is_good(row, own(row));
-            counters.bad_ends += exclude(&mut kept, query.invalid_end, is_good, refused)?;
-        }
-        let ends = ends.map(|ends| ends.of(&kept));
-        let gaps = gaps.map(|gaps| gaps.in_effect(&kept, counters));
-        if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
-            kept = data; // excluded records are returned too
-        }
+        faults.check(query, &keys, Time::slice(time.values()))?;
+        faults.count(counters);
+        let ends = ends.map(|ends| ends.of(&faults.good));
+        let gaps = gaps.map(|gaps| gaps.in_effect(&faults.good, counters));
+        let kept = match query.output_kind {
+            QueryOutput::RowsWithWindows { .. } => faults.records, // those with a fault return, too
+            _ => faults.good,
+        };
         let arrivals = number(&kept);
         let seq_nos = rules.seq_nos(&kept).unwrap_or(arrivals);
         let (marks, session_ends) = (rules.marks(&kept), rules.ends(&kept));
@@ -261,64 +245,4 @@ impl Records {
     pub(crate) fn inputs(&self) -> &[ArrayRef] {
         &self.inputs
     }
-}
-
-/// Which rows are records, not ticks.
-fn records(rows: usize, ticks: Option<&BooleanArray>) -> BooleanBuffer {
-    match ticks {
-        Some(ticks) => !&are_true(ticks),
-        None => BooleanBuffer::new_set(rows),
-    }
-}
-
-/// Excludes rows from `kept`, or refuses the first of them if the query says so. Returns their number.
-fn exclude(
-    kept: &mut BooleanBuffer,
-    invalid: InvalidValue,
-    is_good: impl Fn(usize) -> bool,
-    refused: impl Fn(usize) -> Result<Error>,
-) -> Result<u64> {
-    let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), is_good);
-    let bad = &*kept & &!&good;
-    if let (InvalidValue::Error, Some(row)) = (invalid, bad.set_indices().next()) {
-        return Err(refused(row)?);
-    }
-    *kept = good;
-    Ok(bad.count_set_bits() as u64)
-}
-
-/// Which rows have a key, a time, and a tie if rows have ties. `data` marks the records.
-fn keep(
-    keys: &[ArrayRef],
-    time: &Int64Array,
-    data: &BooleanBuffer,
-    rules: &RuleColumns,
-    counters: &mut ReadCounters,
-) -> BooleanBuffer {
-    let rows = time.len();
-    let all = || BooleanBuffer::new_set(rows);
-    let mut keyed = BooleanBuffer::new_unset(rows);
-    for key in keys {
-        keyed = &keyed
-            | &key
-                .logical_nulls()
-                .map_or_else(all, |nulls| nulls.into_inner());
-    }
-    let timed = time
-        .logical_nulls()
-        .map_or_else(all, |nulls| nulls.into_inner());
-
-    let with_key = data & &keyed;
-    let kept = &with_key & &timed;
-    let count = |bits: &BooleanBuffer| bits.count_set_bits() as u64;
-    counters.ticks += rows as u64 - count(data);
-    counters.records += count(data);
-    counters.null_keys += count(data) - count(&with_key);
-    counters.null_times += count(&with_key) - count(&kept);
-    let Some(tied) = rules.tied() else {
-        return kept;
-    };
-    let with_tie = &kept & tied;
-    counters.null_ties += count(&kept) - count(&with_tie);
-    with_tie
 }

@@ -71,18 +71,15 @@ impl RuleColumns {
         kept.set_indices().map(|row| ends.value(row)).collect()
     }
 
-    /// What a row says about sessions. `None` if its tie is null.
-    pub(crate) fn rule(&self, row: usize) -> Option<RecordRule> {
-        let tie = match &self.ties {
-            Some(ties) if ties.is_null(row) => return None,
-            Some(ties) => seq_no(ties.value(row)),
-            None => 0,
-        };
+    /// What a row says about sessions.
+    pub(crate) fn rule(&self, row: usize) -> RecordRule {
+        let ties = self.ties.as_ref().and_then(|ties| ties.values().get(row));
+        let tie = ties.map_or(0, |&tie| seq_no(tie));
         let marks = self.marks.as_deref().unwrap_or_default();
         let mark = marks.get(row).copied().unwrap_or_default();
         let ends = self.ends.as_ref();
         let ends = ends.is_some_and(|ends| row < ends.len() && ends.value(row));
-        Some(RecordRule { tie, mark, ends })
+        RecordRule { tie, mark, ends }
     }
 
     /// The number of each row that orders rows of one time; none if rows have no ties.

@@ -21,6 +21,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
+use crate::core::operator::record::Fault;
 use crate::core::session::cut::Cut;
 use crate::core::sliding::frame::RangeFrame;
 use crate::keys::KeyInterner;
@@ -65,7 +66,7 @@ pub(crate) struct QuerySources {
     pub tie: Option<SourceColumn>,
     /// The columns of rules for sessions.
     pub rules: RuleSources,
-    /// The column of record values, where these are Kafka's.
+    /// The column of record values, if a record without one is dropped as in Kafka.
     pub value: Option<SourceColumn>,
     /// The column that numbers each row's source partition.
     pub source_number: Option<SourceColumn>,
@@ -150,6 +151,16 @@ impl Query {
         })
     }
 
+    /// Whether a record with this fault is an error, and not left out.
+    pub(crate) fn refuses(&self, fault: Fault) -> bool {
+        let invalid = match fault {
+            Fault::BadGap => self.invalid_gap,
+            Fault::BadEnd => self.invalid_end,
+            Fault::NullKey | Fault::NullValue | Fault::NullTime | Fault::NullTie => return false,
+        };
+        invalid == InvalidValue::Error
+    }
+
     /// Resolves a spec whose Python functions have results of these fields, in order.
     ///
     /// # Errors
@@ -182,6 +193,7 @@ impl Query {
         let lengths = spec.length_unit(*unit)?;
         let windows = WindowLengths::in_ticks(spec, lengths)?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
+        let value = value.filter(|_| matches!(windows, WindowLengths::Sliding(_)));
         let integers = |argument, name: &Option<String>| {
             let name = name.as_ref();
             name.map(|name| SourceColumn::of_integers(input, argument, name))

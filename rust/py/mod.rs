@@ -31,7 +31,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
-use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
+use pyo3_arrow::{PyArray, PyDataType, PyRecordBatch, PySchema};
 
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
@@ -39,8 +39,9 @@ use crate::batch::row_windows::RowWindows;
 use crate::batch::sorter::Sorter;
 use crate::core::error::{Error, caught};
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::counters::Counters;
 use crate::format::shard_key;
-use crate::input::read_counters::ReadCounters;
+use crate::input::columns::QueryColumns;
 use crate::keys;
 use crate::plan::query::Query;
 use crate::plan::spec::{Function, Spec};
@@ -52,9 +53,9 @@ fn to_python<'py>(py: Python<'py>, batches: Vec<RecordBatch>) -> PyResult<Vec<Bo
         .collect()
 }
 
-fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, PyDict>> {
+fn counted<'py>(py: Python<'py>, counters: Counters) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("records", counters.records)?;
+    dict.set_item("records", counters.records + counters.left_out())?;
     dict.set_item("null_keys", counters.null_keys)?;
     dict.set_item("null_times", counters.null_times)?;
     dict.set_item("null_ties", counters.null_ties)?;
@@ -174,6 +175,15 @@ impl PyQuery {
         let of_row = RecordBatch::try_from_iter(columns).map_err(Error::from)?;
         let of_row = PyRecordBatch::new(of_row).into_pyarrow(py)?;
         Ok((to_python(py, windows)?, of_row, counted(py, counters)?))
+    }
+
+    fn faults(&self, py: Python<'_>, batch: PyRecordBatch) -> PyResult<Py<PyAny>> {
+        let batch = batch.into_inner();
+        let found = detached(py, || {
+            Ok(QueryColumns::read(&self.0, &batch)?.faults.names())
+        })?;
+        let names = PyArray::from_array_ref(Arc::new(found));
+        Ok(names.to_pyarrow(py)?.unbind())
     }
 
     fn packer(&self, partition: u32) -> PyResult<PyPacker> {

@@ -20,7 +20,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
-use crate::core::operator::record::ValidRecord;
+use crate::core::operator::record::AdmittedRecord;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::session::batch::OpenSessions;
 use crate::core::session::cut_operator::{CutOperator, CutWindows};
@@ -44,7 +44,7 @@ const NO_ROW: Error = Error::Internal("a record has no row in its batch");
 const NO_PARTIAL: Error = Error::Internal("a group of records has no session");
 
 /// A record and its key number in the batch.
-pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
+pub(crate) type NumberedRecord<'a> = (KeyId, AdmittedRecord<'a, u32>);
 
 /// The context in which the records of a batch are added.
 pub(crate) struct BatchContext<'c, 's> {
@@ -127,15 +127,14 @@ pub(crate) fn add<K: BulkWindows>(
                 context.out.note_tick(row, time);
                 operator.observe_tick(input, source, time);
             }
-            Event::Record(record) => match judgement.admit(operator, record) {
-                Ok(record) => {
-                    if record.is_behind() {
-                        ordered.insert(key);
-                    }
-                    records.push((key, record));
+            Event::Bad(fault) => judgement.leave_out(operator, (row, fault), context.out),
+            Event::Record(record) => {
+                let record = judgement.admit(operator, record);
+                if record.is_behind() {
+                    ordered.insert(key);
                 }
-                Err(outcome) => context.out.note(row, outcome, None),
-            },
+                records.push((key, record));
+            }
         }
     }
     if context.states.has_functions() {
@@ -183,7 +182,7 @@ fn add_each<K: BulkWindows>(
             operator.close(record.now, states, out)?;
         }
         let outcome = operator.add(record, states, out)?;
-        out.note(row, outcome, Some(record.now));
+        out.note(row, outcome, record.now);
     }
     states.at = CurrentRecord::default();
     Ok(())

@@ -97,16 +97,23 @@ impl Changes {
     }
 
     /// Keeps a record whose outcome is that it is in no window.
-    pub(super) fn note(&mut self, row: usize, outcome: RecordOutcome, now: Option<StreamTimes>) {
+    pub(super) fn note(&mut self, row: usize, outcome: RecordOutcome, now: StreamTimes) {
         if let Some(left_out) = &mut self.left_out {
             left_out.note(row, outcome, now);
         }
     }
 
+    /// Keeps a row that no time has judged.
+    pub(super) fn keep(&mut self, row: usize, reason: &'static str) {
+        if let Some(left_out) = &mut self.left_out {
+            left_out.keep(row, reason);
+        }
+    }
+
     /// Keeps a tick that has no time.
     pub(super) fn note_tick(&mut self, row: usize, time: Option<Time>) {
-        if let (Some(left_out), None) = (&mut self.left_out, time) {
-            left_out.keep(row, "bad_tick");
+        if time.is_none() {
+            self.keep(row, "bad_tick");
         }
     }
 

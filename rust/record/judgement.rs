@@ -4,8 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, Int64Array, RecordBatch};
 
+use super::changes::Changes;
 use crate::core::error::{Error, Result};
-use crate::core::operator::record::{Record, RecordOutcome, ValidRecord};
+use crate::core::operator::record::{AdmittedRecord, Fault, Record};
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
@@ -75,7 +76,7 @@ impl Judgement {
         &self,
         operator: &mut WindowOperator<K>,
         record: Record<'a, u32>,
-    ) -> std::result::Result<ValidRecord<'a, u32>, RecordOutcome> {
+    ) -> AdmittedRecord<'a, u32> {
         match self {
             Self::Arrival => operator.admit(record),
             Self::Start => operator.admit_at_start(record),
@@ -84,6 +85,18 @@ impl Judgement {
                 operator.admit(record)
             }
         }
+    }
+
+    /// Counts a record with a fault. It does not move stream time itself.
+    pub(crate) fn leave_out<K: WindowKind>(
+        &self,
+        operator: &mut WindowOperator<K>,
+        (row, fault): (usize, Fault),
+        out: &mut Changes,
+    ) {
+        self.observe(operator, row);
+        *operator.counters.of(fault) += 1;
+        out.keep(row, fault.name());
     }
 
     /// Moves stream time to the times of a row.

@@ -43,29 +43,24 @@ impl LeftOut {
         self.first = first;
     }
 
-    /// Keeps a record unless it is in a window. `now` are the times that judged it, if any did.
-    pub(crate) fn note(&mut self, row: usize, outcome: RecordOutcome, now: Option<StreamTimes>) {
+    /// Keeps a record unless it is in a window. `now` are the times that judged it.
+    pub(crate) fn note(&mut self, row: usize, outcome: RecordOutcome, now: StreamTimes) {
         let (reason, late_by) = match outcome {
             RecordOutcome::Accepted => return,
-            RecordOutcome::Late(late_by) => ("late", Some(late_by)),
-            RecordOutcome::Refused(late_by) => ("refused", Some(late_by)),
-            RecordOutcome::NullKey => ("null_key", None),
-            RecordOutcome::NullTie => ("null_tie", None),
-            RecordOutcome::NullTime => ("null_time", None),
-            RecordOutcome::BadGap => ("bad_gap", None),
-            RecordOutcome::BadEnd => ("bad_end", None),
+            RecordOutcome::Late(late_by) => ("late", late_by),
+            RecordOutcome::Refused(late_by) => ("refused", late_by),
         };
-        if late_by.is_none() || self.late == Late::Drop {
+        if self.late == Late::Drop {
             self.entries.push(Entry {
                 row: self.first + row,
                 reason,
-                late_by,
-                stream_time: now.and_then(|now| now.own),
+                late_by: Some(late_by),
+                stream_time: now.own,
             });
         }
     }
 
-    /// Keeps a row for another reason.
+    /// Keeps a row that no time has judged.
     pub(super) fn keep(&mut self, row: usize, reason: &'static str) {
         self.entries.push(Entry {
             row: self.first + row,

@@ -249,12 +249,9 @@ impl Operator {
     }
 
     /// Whether records may be added in bulk. Order matters to user-defined functions and
-    /// queries in which every record counts. Sliding windows of Kafka drop records without a value.
+    /// queries in which every record counts.
     fn adds_in_bulk(&self) -> bool {
-        let kafka = self.spec.kafka.as_ref();
-        let drops = matches!(self.state.windows, Windows::Sliding(_))
-            && kafka.is_some_and(|kafka| kafka.value.is_some());
-        self.state.functions.is_empty() && !self.spec.every_record && !drops
+        self.state.functions.is_empty() && !self.spec.every_record
     }
 
     /// Adds rows of many keys. Those of most keys go in bulk, if the query allows it.
@@ -305,7 +302,6 @@ impl Operator {
         let events = EventBatch::read(&query, &state.sort_keys, batch)?;
         let columns = events.columns(&query);
         let numbers = events.seq_nos(state.seq_nos);
-        let mut null_values = 0;
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
         let mut rows = 0..events.rows();
         let interrupt = &self.interrupt;
@@ -329,27 +325,23 @@ impl Operator {
                         changes
                     ));
                 }
+                Event::Bad(fault) => {
+                    dispatch_windows!(windows, |own| judgement.leave_out(
+                        own,
+                        (row, fault),
+                        changes
+                    ));
+                    return Ok(());
+                }
                 Event::Record(record) => record,
             };
-            let is_sliding = matches!(windows, Windows::Sliding(_));
-            if record.key.is_some() && is_sliding && events.lacks_value(row) {
-                null_values += 1;
-                if let Some(left_out) = &mut changes.left_out {
-                    left_out.keep(row, "null_value");
-                }
-                return Ok(());
-            }
-            let input = events.input(row)?.unwrap_or_default();
             states.at = CurrentRecord {
                 row,
-                input,
-                time: record.time,
+                input: events.input(row)?.unwrap_or_default(),
+                time: Some(record.extent.start),
             };
-            windows
-                .push(record, judgement, &mut states, changes)
-                .map(drop)
+            windows.push(record, judgement, &mut states, changes)
         });
-        state.null_values += null_values;
         added?;
         state.seq_nos += events.rows() as u64;
         Ok(())

@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take;
 
+use super::changes::Changes;
 use super::judgement::Judgement;
 use super::operator::Operator;
 use super::operator_states::OperatorStates;
@@ -82,7 +83,7 @@ impl Operator {
         self.run_micro_batch(|operator| {
             // The times of records close without a change that is emitted.
             let mut changes = operator.begin_micro_batch();
-            let rows = operator.add_returned_records(batch, &judgement)?;
+            let rows = operator.add_returned_records(batch, &judgement, &mut changes)?;
             operator.close_due(progress, &mut changes)?;
             Ok(rows)
         })
@@ -92,6 +93,7 @@ impl Operator {
         &mut self,
         batch: &RecordBatch,
         judgement: &Judgement,
+        changes: &mut Changes,
     ) -> Result<Vec<RecordBatch>> {
         let query = Arc::clone(&self.state.query);
         self.with_numbered(batch, |events, windows, states, interrupt| {
@@ -102,13 +104,16 @@ impl Operator {
             };
             let mut records = Vec::with_capacity(events.rows());
             for (row, &key) in events.ids().iter().enumerate() {
-                // Ticks arrive as progress.
-                if let Event::Record(record) = events.event(row, &query)?
-                    && let Ok(record) = judgement.admit(operator, record)
-                    && let Some(window) = operator.window_at(&record)?
-                {
-                    let row = record.row;
-                    records.push(ReturnedRecord { key, window, row });
+                match events.event(row, &query)? {
+                    Event::Tick { .. } => {} // ticks arrive as progress
+                    Event::Bad(fault) => judgement.leave_out(operator, (row, fault), changes),
+                    Event::Record(record) => {
+                        let record = judgement.admit(operator, record);
+                        if let Some(window) = operator.window_at(&record)? {
+                            let row = record.row;
+                            records.push(ReturnedRecord { key, window, row });
+                        }
+                    }
                 }
             }
             let mut returned = ReturnedWindows {

@@ -38,7 +38,6 @@ pub(crate) struct StateStore {
     pub saturates: bool,
     /// The number of rows read so far.
     pub seq_nos: SeqNo,
-    pub null_values: u64,
     /// The number of emitted upserts and deletes.
     pub updates: u64,
     /// The number of results that did not fit their type, before this operator was restored.
@@ -86,7 +85,6 @@ impl StateStore {
             deletes: spec.kafka.is_some() && one_function && takes_all,
             saturates: spec.kafka.as_ref().is_some_and(|kafka| kafka.saturate),
             seq_nos: 0,
-            null_values: 0,
             updates: 0,
             overflows: 0,
             query: Arc::new(query),
@@ -114,7 +112,6 @@ impl StateStore {
     /// The counters, including rows that never reach the windows.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
-            null_values: self.null_values,
             updates: self.updates,
             overflows: self.overflows + self.query.overflows(),
             ..*dispatch_windows!(&self.windows, |own| own.counters())
@@ -134,7 +131,6 @@ impl StateStore {
     /// Resumes from a saved clock, before windows are loaded.
     pub(crate) fn resume(&mut self, clock: Clock) {
         self.seq_nos = clock.seq_nos;
-        self.null_values = clock.counters.null_values;
         self.updates = clock.counters.updates;
         self.overflows = clock.counters.overflows;
         dispatch_windows!(&mut self.windows, |own| {

@@ -7,7 +7,7 @@ use super::judgement::Judgement;
 use super::operator_states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
-use crate::core::operator::record::{Record, RecordOutcome};
+use crate::core::operator::record::Record;
 use crate::core::operator::stream_time::StreamTime;
 use crate::core::operator::window_operator::WindowKind;
 use crate::core::session::cut_operator::{CutOperator, CutWindows};
@@ -142,27 +142,23 @@ impl Windows {
         judgement: &Judgement,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
-    ) -> Result<RecordOutcome> {
+    ) -> Result<()> {
         let row = record.row as usize;
         dispatch_windows!(self, |windows| {
             let before = windows.time().slowest();
             judgement.observe(windows, row);
             let moved = windows.time().slowest() != before;
-            let (outcome, now) = match windows.admit(record) {
-                Ok(valid) => {
-                    // Ticks and records of other shards may close a window that this record meets.
-                    if judgement.closes() && moved && valid.is_behind() {
-                        windows.close(valid.now, states, out)?;
-                    }
-                    (windows.add(valid, states, out)?, Some(valid.now))
-                }
-                Err(outcome) => (outcome, None),
-            };
-            out.note(row, outcome, now);
-            if judgement.closes() && now.is_some() {
+            let record = windows.admit(record);
+            // Ticks and records of other shards may close a window that this record meets.
+            if judgement.closes() && moved && record.is_behind() {
+                windows.close(record.now, states, out)?;
+            }
+            let outcome = windows.add(record, states, out)?;
+            out.note(row, outcome, record.now);
+            if judgement.closes() {
                 windows.close(windows.time().slowest(), states, out)?;
             }
-            Ok(outcome)
+            Ok(())
         })
     }
 

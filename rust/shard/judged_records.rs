@@ -70,7 +70,7 @@ impl JudgedRecords {
         let mut left_out = LeftOut::new(Late::Drop);
         for (row, _, own) in &self.late {
             let outcome = RecordOutcome::Late(now.late.since(own.reach));
-            left_out.note(*row as usize, outcome, Some(now));
+            left_out.note(*row as usize, outcome, now);
         }
         left_out
     }

@@ -12,10 +12,10 @@ use crate::batch::batch_operator::BatchOperator;
 use crate::batch::sessions::SessionTable;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::format::block;
 use crate::format::packed::{self, PackedRow};
-use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::plan::query::Query;
 use crate::record::left_out::LeftOut;
@@ -121,7 +121,7 @@ impl Incoming {
 
 /// Reads records, all of which have a key, a time, a tie and a valid gap.
 fn read_records(query: &Query, records: &RecordBatch) -> Result<Records> {
-    let own = Records::read(query, records, 0, &mut ReadCounters::default())?;
+    let own = Records::read(query, records, 0, &mut Counters::default())?;
     if own.rows() < records.num_rows() {
         return Err(wrong("a record is in no window".into()));
     }

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from windrow._arguments.duration import TIME_UNITS
 from windrow._executor.batches import Batches, picked
 from windrow._executor.result_rows import of_records, of_windows
 from windrow._executor.stream.change_block import blocks_of
+from windrow._native import Query
 from windrow._plan.flat import WINDOW
 from windrow._plan.plan import INPUT, left_out_columns
 from windrow._plan.spec import LeftOutLayout, Spec
@@ -38,6 +39,7 @@ class LeftOutRows:
     def __init__(self, spec: Spec, left_out: LeftOutLayout, schema: pa.Schema) -> None:
         """Takes a query, its `left_out`, and the columns that it reads. Other columns may follow them."""
         self._spec, self._inputs, self._record = spec, left_out["inputs"], left_out["record"]
+        self._schema = schema
         kind: Any = schema.field(spec.time).type
         self._unit = TIME_UNITS[kind.unit]
         record = pa.struct([schema.field(column).with_name(name).with_nullable(True) for name, column in self._record])
@@ -47,6 +49,10 @@ class LeftOutRows:
         """The columns that come before `op`."""
         self.window_columns = pa.schema(list(schema)[: left_out["columns"]])
         """The columns that windows need."""
+
+    @cached_property
+    def _records(self) -> Query:
+        return Query(self._spec.of_faults.text, self._schema)
 
     @classmethod
     def of(cls, spec: Spec, schema: pa.Schema) -> Self | None:
@@ -82,8 +88,8 @@ class LeftOutRows:
 
     def unread(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
         """The records without a key, a time, a tie, a valid gap or a valid end. None if there are none."""
-        reasons = self._reasons(rows)
-        if reasons is None or reasons.null_count == rows.num_rows:
+        reasons = self._records.faults(rows)
+        if reasons.null_count == rows.num_rows:
             return None
         places = pc.indices_nonzero(reasons.is_valid())
         return self.rows(picked(rows, places), reasons.take(places))
@@ -115,33 +121,6 @@ class LeftOutRows:
             made["record"] = pa.StructArray.from_arrays(arrays, fields=list(self.fields[-1].type))
         return pa.RecordBatch.from_arrays([*made.values()], names=[*made])
 
-    def _reasons(self, rows: pa.RecordBatch) -> Any:
-        """Why each record is in no window; null if it is in one. None if all records are in windows."""
-        none = pa.scalar(None, pa.string())
-        spec, gap, reasons = self._spec, self._spec.gap, None
-        if spec.end is not None:
-            is_before = pc.less(rows.column(spec.end), rows.column(spec.time))
-            if rows.column(spec.end).null_count or pc.any(is_before).as_py():
-                reasons = pc.if_else(pc.fill_null(is_before, True), "bad_end", none)
-        if gap is not None:
-            column = rows.column(gap).cast(pa.int64())
-            # The core rounds gaps towards zero.
-            one = max(1, TIME_UNITS[rows.column(gap).type.unit].per_second // self._unit.per_second)
-            least = one if spec.end is None else 0
-            if not pc.all(pc.greater_equal(column, least), skip_nulls=False).as_py():
-                is_good = pc.fill_null(pc.greater_equal(column, least), False)
-                reasons = pc.if_else(is_good, none if reasons is None else reasons, "bad_gap")
-        for name, reason in ((spec.tie, "null_tie"), (spec.time, "null_time")):
-            if name is not None and (column := rows.column(name)).null_count:
-                reasons = pc.if_else(column.is_null(), reason, none if reasons is None else reasons)
-        keys = [rows.column(key) for key in spec.keys]
-        if all(_may_be_null(key) for key in keys):
-            lacks_key = functools.reduce(pc.and_, map(_is_null, keys))
-            reasons = pc.if_else(lacks_key, "null_key", none if reasons is None else reasons)
-        if reasons is not None and spec.tick is not None:
-            reasons = pc.if_else(pc.fill_null(rows.column(spec.tick), False), none, reasons)
-        return reasons
-
     def _windows_of(self, time: Any, end: Any) -> pa.StructArray:
         """The window that each record alone would have; null without a time, and `[t, t]` with a bad end."""
         spec, start = self._spec, time.cast(pa.int64())
@@ -156,16 +135,6 @@ class LeftOutRows:
             end = pc.if_else(early, difference, end)
         arrays = [bound.cast(time.type) for bound in (start, end)]
         return pa.StructArray.from_arrays(arrays, names=["start", "end"], mask=time.is_null())
-
-
-def _may_be_null(column: Any) -> bool:
-    return bool(column.null_count) or (pa.types.is_dictionary(column.type) and bool(column.dictionary.null_count))
-
-
-def _is_null(column: Any) -> Any:
-    if not pa.types.is_dictionary(column.type):
-        return column.is_null()
-    return pc.invert(pc.fill_null(column.dictionary.is_valid().take(column.indices), False))
 
 
 def _floor(ticks: Any, unit: int) -> Any:

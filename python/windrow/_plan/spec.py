@@ -147,6 +147,11 @@ class Spec:
         return replace(self.of_shard, aggregates=counted)
 
     @property
+    def of_faults(self) -> Self:
+        """For the faults of records, on which no aggregate and no rule for sessions has a say."""
+        return self.with_only({"name": "windrow.records", "function": "count"})
+
+    @property
     def of_state(self) -> Self:
         """For a reader of states, who wants all windows: a result that does not fit its type is null."""
         return replace(self, overflow="null")

@@ -13,7 +13,7 @@ use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::core::error::Error;
 use crate::core::interrupt::Interrupt;
-use crate::input::read_counters::ReadCounters;
+use crate::core::operator::counters::Counters;
 use crate::plan::limits::Limits;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
@@ -145,12 +145,12 @@ proptest! {
             .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
             .collect();
         prop_assert_eq!(counted(&results), expected);
-        prop_assert_eq!(counters, ReadCounters {
-            records: data.len() as u64,
+        prop_assert_eq!(counters, Counters {
+            records: kept.len() as u64,
             null_keys: data.iter().filter(|row| row.key.is_none()).count() as u64,
             null_times: data.iter().filter(|row| row.key.is_some() && row.time.is_none()).count() as u64,
             ticks: (rows.len() - data.len()) as u64,
-            ..ReadCounters::default()
+            ..Counters::default()
         });
 
         let longest = cut_gaps.then_some(gap);
@@ -165,7 +165,7 @@ proptest! {
             .collect();
         prop_assert_eq!(counted(&results), expected);
         let clamped_gaps = own_gaps.iter().filter(|&&gap| longest.is_some_and(|longest| gap > longest)).count() as u64;
-        prop_assert_eq!(dynamic, ReadCounters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
+        prop_assert_eq!(dynamic, Counters { records: own_gaps.len() as u64, bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
 
         let (difference, resolution) = (resolution * times, resolution);
         let sliding = format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": {resolution}}}"#);
@@ -284,7 +284,7 @@ fn no_rows_give_no_windows() {
             let (results, counters) = query
                 .run(batches.into_iter().map(Ok), 2, &Interrupt::never())
                 .unwrap();
-            assert_eq!((results.len(), counters), (0, ReadCounters::default()));
+            assert_eq!((results.len(), counters), (0, Counters::default()));
         }
         let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
         assert!(

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counts since the start of the operator.
+use super::record::Fault;
+
+/// Counts of rows and windows since the start of an operator or a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
@@ -43,6 +45,26 @@ pub struct Counters {
     pub overflows: u64,
     /// Records without a value, if the query drops them like Kafka does. Only in the driver.
     pub null_values: u64,
+}
+
+impl Counters {
+    /// The number of records with a fault.
+    pub(crate) fn left_out(&self) -> u64 {
+        let keys_and_values = self.null_keys + self.null_values;
+        keys_and_values + self.null_times + self.null_ties + self.bad_gaps + self.bad_ends
+    }
+
+    /// The number of records with this fault.
+    pub(crate) fn of(&mut self, fault: Fault) -> &mut u64 {
+        match fault {
+            Fault::NullKey => &mut self.null_keys,
+            Fault::NullValue => &mut self.null_values,
+            Fault::NullTime => &mut self.null_times,
+            Fault::NullTie => &mut self.null_ties,
+            Fault::BadGap => &mut self.bad_gaps,
+            Fault::BadEnd => &mut self.bad_ends,
+        }
+    }
 }
 
 #[expect(

@@ -3,9 +3,8 @@
 //! | file | content |
 //! |---|---|
 //! | [`window_operator`] | the operator: stored windows, stream time and counters |
-//! | `admission` | counts records, and decides which stream time judges them |
 //! | `emission` | emits finals, updates and late records |
-//! | [`record`] | an arriving record, and its outcome |
+//! | [`record`] | an arriving record, its faults, and its outcome |
 //! | [`change`] | one change of one window |
 //! | [`pace`] | how long changed windows wait for their next emission |
 //! | [`shown_windows`] | the windows that a sink has in place of one that waits |
@@ -14,7 +13,6 @@
 //! | `slowest_source` | the slowest source of an input |
 //! | [`counters`] | the counters |
 
-mod admission;
 pub mod change;
 pub mod counters;
 mod emission;

@@ -1,4 +1,4 @@
-//! A record that arrives at an operator, and its outcome.
+//! A record that arrives at an operator, and its outcome; why a record is in no window at any time.
 
 use super::stream_time::{Source, StreamTimes};
 use crate::core::store::StoreKey;
@@ -15,38 +15,73 @@ pub enum RecordOutcome {
     /// It is in no window: its own one closed this long ago, and no other one takes it. Only
     /// sliding windows.
     Refused(Span),
-    /// It has no key. Stream time does not move.
+}
+
+/// Why a record is in no window, whatever the stream time. If several hold, the first one counts. Stream
+/// time does not move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Every key column is null.
     NullKey,
-    /// It has no time.
+    /// Its value is null, and the query drops such records like Kafka does.
+    NullValue,
+    /// Its time is null.
     NullTime,
-    /// It has no tie. Stream time does not move.
+    /// Its tie is null, if the query has ties.
     NullTie,
-    /// Its gap is null, negative, or a zero that the query does not take. Stream time does not move.
+    /// Its gap is null, negative, or a zero that the query does not take.
     BadGap,
-    /// Its end is null or before its time. Stream time does not move.
+    /// Its end is null or before its time.
     BadEnd,
 }
 
-/// A record as it arrives.
+impl Fault {
+    /// Its name in the rows of records that are left out (rules 6.13).
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NullKey => "null_key",
+            Self::NullValue => "null_value",
+            Self::NullTime => "null_time",
+            Self::NullTie => "null_tie",
+            Self::BadGap => "bad_gap",
+            Self::BadEnd => "bad_end",
+        }
+    }
+}
+
+/// A record without a fault, as it arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a, R> {
-    /// Its key. `None` if every key column is null.
-    pub key: Option<&'a [u8]>,
-    /// Its time.
-    pub time: Option<Time>,
-    /// Its end, which is its time if the query has no ends.
-    pub end: Option<Time>,
-    /// The value of its gap column. Fixed gaps ignore it.
-    pub gap: Option<i64>,
+    /// Its key.
+    pub name: &'a [u8],
+    /// Its time, its end, and how far its gap reaches.
+    pub extent: Extent,
+    /// Whether its gap was cut to the longest gap.
+    pub is_clamped: bool,
     /// The input of a cogroup, or 0.
     pub input: usize,
     /// The source partition.
     pub source: Source,
-    /// What it says about the sessions around it, in a query with such rules. `None` if its tie is
-    /// null.
-    pub rule: Option<RecordRule>,
+    /// What it says about the sessions around it.
+    pub rule: RecordRule,
     /// The row that updates the states.
     pub row: R,
+}
+
+#[cfg(any(test, feature = "bench"))]
+impl<'a, R> Record<'a, R> {
+    /// A record of the only source, in a query without rules for sessions.
+    pub fn of(name: &'a [u8], extent: Extent, row: R) -> Self {
+        Self {
+            name,
+            extent,
+            is_clamped: false,
+            input: 0,
+            source: Source(0),
+            rule: RecordRule::default(),
+            row,
+        }
+    }
 }
 
 /// What a record says about the sessions around it.
@@ -68,20 +103,9 @@ impl RecordRule {
     }
 }
 
-/// The effective gap of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffectiveGap {
-    /// The gap of the record or the query.
-    Valid(Span),
-    /// Cut to the longest gap.
-    Clamped(Span),
-    /// Null, negative, or a zero that the query does not take.
-    Bad,
-}
-
-/// A record with a key, a time, an end and a valid gap. It is already counted.
+/// A record that is counted, with the times that judge it.
 #[derive(Clone, Copy, Debug)]
-pub struct ValidRecord<'a, R> {
+pub struct AdmittedRecord<'a, R> {
     /// Its key.
     pub name: &'a [u8],
     /// Its time, its end, and how far its gap reaches.
@@ -94,7 +118,7 @@ pub struct ValidRecord<'a, R> {
     pub row: R,
 }
 
-impl<R> ValidRecord<'_, R> {
+impl<R> AdmittedRecord<'_, R> {
     /// Whether it is before the close time of its input. It may then be late or meet a closed
     /// window (rules 2.6).
     pub fn is_behind(&self) -> bool {

@@ -22,16 +22,6 @@ pub struct StreamTimes {
     pub own: Option<Time>,
 }
 
-impl StreamTimes {
-    /// Nothing is late, closed or hidden.
-    pub const START: Self = Self {
-        time: None,
-        close: Time::MIN,
-        late: Time::MIN,
-        own: None,
-    };
-}
-
 /// How far one input is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {

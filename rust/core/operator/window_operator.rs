@@ -12,7 +12,7 @@
 use super::change::{Emit, Sink};
 use super::counters::Counters;
 use super::pace::{Pace, last_due, release};
-use super::record::{EffectiveGap, KeyedRecord, RecordOutcome, ValidRecord};
+use super::record::{AdmittedRecord, KeyedRecord, Record, RecordOutcome};
 use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
@@ -74,8 +74,6 @@ pub trait WindowKind: Sized {
     fn id(window: Window) -> <Self::Entry as StoreEntry>::Id;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
-    /// The effective gap of a record whose gap column has the value `own`.
-    fn gap(&self, own: Option<i64>) -> EffectiveGap;
     /// Applies a record to the stored windows of its key.
     ///
     /// # Errors
@@ -213,14 +211,12 @@ impl<K: WindowKind> WindowOperator<K> {
     #[cfg(any(test, feature = "bench"))]
     pub fn push<S: States>(
         &mut self,
-        record: super::record::Record<'_, S::Row>,
+        record: Record<'_, S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let outcome = match self.admit(record) {
-            Ok(admitted) => self.add(admitted, states, out)?,
-            Err(outcome) => return Ok(outcome),
-        };
+        let admitted = self.admit(record);
+        let outcome = self.add(admitted, states, out)?;
         self.close(self.time.slowest(), states, out)?;
         Ok(outcome)
     }
@@ -305,8 +301,29 @@ impl<K: WindowKind> WindowOperator<K> {
         }
     }
 
-    /// Changes windows by a valid record, judged by the times that it carries. Stream time does not
-    /// move and nothing closes.
+    /// Counts a record and moves stream time, which then judges the record.
+    #[inline]
+    pub fn admit<'a, R>(&mut self, record: Record<'a, R>) -> AdmittedRecord<'a, R> {
+        self.observe(record.input, record.source, record.extent.start);
+        self.admit_at_start(record)
+    }
+
+    /// Like [`Self::admit`], but stream time does not move before it judges the record (rules 1.2).
+    #[inline]
+    pub fn admit_at_start<'a, R>(&mut self, record: Record<'a, R>) -> AdmittedRecord<'a, R> {
+        self.counters.records += 1;
+        self.counters.clamped_gaps += u64::from(record.is_clamped);
+        AdmittedRecord {
+            name: record.name,
+            extent: record.extent,
+            now: self.time.now(record.input),
+            rule: record.rule,
+            row: record.row,
+        }
+    }
+
+    /// Changes windows by a record, judged by the times that it carries. Stream time does not move and
+    /// nothing closes.
     ///
     /// # Errors
     ///
@@ -314,11 +331,11 @@ impl<K: WindowKind> WindowOperator<K> {
     /// window that starts before the earliest time.
     pub fn add<S: States>(
         &mut self,
-        record: ValidRecord<'_, S::Row>,
+        record: AdmittedRecord<'_, S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let ValidRecord {
+        let AdmittedRecord {
             name,
             extent,
             now,

@@ -16,7 +16,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late, Op, Sink, WindowChange};
-use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::core::operator::record::{KeyedRecord, RecordOutcome};
 use crate::core::operator::session_end::EndedBy;
 use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
@@ -136,10 +136,6 @@ impl WindowKind for CutWindows {
 
     fn window(&self, entry: &CutEntry) -> Window {
         entry.session.window()
-    }
-
-    fn gap(&self, own: Option<i64>) -> EffectiveGap {
-        self.gap.of(own)
     }
 
     fn add<S: States>(

@@ -6,7 +6,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late, Sink, WindowChange};
-use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::core::operator::record::{KeyedRecord, RecordOutcome};
 use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::store::{SessionEntry, StoreEntry, StoreKey};
@@ -63,10 +63,6 @@ impl WindowKind for SessionWindows {
 
     fn window(&self, session: &SessionEntry) -> Window {
         session.window()
-    }
-
-    fn gap(&self, own: Option<i64>) -> EffectiveGap {
-        self.gap.of(own)
     }
 
     fn add<S: States>(

@@ -1,7 +1,6 @@
 //! Settings of session windows.
 
 use crate::core::operator::change::{Emit, Late};
-use crate::core::operator::record::EffectiveGap;
 use crate::core::time::Span;
 
 /// The longest gap that a column can hold.
@@ -30,25 +29,15 @@ impl Gap {
         }
     }
 
-    /// The effective gap of a record whose gap column has the value `own`.
-    pub fn of(self, own: Option<i64>) -> EffectiveGap {
-        match (self, own.and_then(|own| u64::try_from(own).ok())) {
-            (Self::Fixed(gap), _) => EffectiveGap::Valid(gap),
-            (_, None) => EffectiveGap::Bad,
-            (
-                Self::Dynamic {
-                    takes_zero: false, ..
-                },
-                Some(0),
-            ) => EffectiveGap::Bad,
-            (
-                Self::Dynamic {
-                    longest: Some(longest),
-                    ..
-                },
-                Some(own),
-            ) if Span(own) > longest => EffectiveGap::Clamped(longest),
-            (_, Some(own)) => EffectiveGap::Valid(Span(own)),
+    /// The gap of a record whose gap column has the value `own`. `None` if it is null, negative, or a zero
+    /// that the query does not take.
+    pub fn of(self, own: Option<i64>) -> Option<Span> {
+        match self {
+            Self::Fixed(gap) => Some(gap),
+            Self::Dynamic { takes_zero, .. } => {
+                let own = own.filter(|&own| own > 0 || takes_zero)?;
+                Some(Span(u64::try_from(own).ok()?).min(self.longest()))
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use super::plan::beyond_time;
 use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::record::ValidRecord;
+use crate::core::operator::record::AdmittedRecord;
 use crate::core::store::{StoreKey, WindowEntry};
 use crate::core::window::Window;
 
@@ -26,7 +26,7 @@ impl SlidingOperator {
     /// # Errors
     ///
     /// [`crate::core::error::Error::TimeOverflow`] if the window starts before the earliest time.
-    pub fn window_at<R>(&mut self, record: &ValidRecord<'_, R>) -> Result<Option<Window>> {
+    pub fn window_at<R>(&mut self, record: &AdmittedRecord<'_, R>) -> Result<Option<Window>> {
         let sliding = self.kind.sliding;
         let end = record.extent.start.floor(sliding.resolution);
         let start = end.and_then(|end| end.checked_sub(sliding.difference));

@@ -6,7 +6,7 @@ use super::sliding_windows::SlidingWindows;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late, Sink, WindowChange};
-use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::core::operator::record::{KeyedRecord, RecordOutcome};
 use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::store::WindowEntry;
@@ -115,11 +115,6 @@ impl WindowKind for SlidingWindows {
 
     fn window(&self, entry: &WindowEntry) -> Window {
         Window::sliding(entry.start, self.sliding.difference)
-    }
-
-    /// Sliding windows have no gaps.
-    fn gap(&self, _own: Option<i64>) -> EffectiveGap {
-        EffectiveGap::Valid(Span(0))
     }
 
     fn add<S: States>(

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::core::operator::change::{Emit, WindowChange};
-use crate::core::operator::record::{Record, RecordRule};
-use crate::core::operator::stream_time::Source;
+use crate::core::operator::record::Record;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows as session;
 use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sliding::sliding_windows as sliding;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use proptest::prelude::*;
 
 use crate::core::tests::kafka_model::{Event, Model, Row, SessionModel, SlidingModel};
@@ -37,20 +37,15 @@ fn folds() -> impl Strategy<Value = Fold> {
     prop::sample::select(vec![Fold::Text, Fold::Nullable, Fold::Reduce])
 }
 
-fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
+fn record((key, text, time, input): &Event, gap: i64) -> Record<'_, Value<'static>> {
     let row = Value {
         text: *text,
         sign: if *input == 1 { '-' } else { '+' },
     };
+    let extent = Extent::of(Time(*time), Span(gap as u64));
     Record {
-        key: Some(std::slice::from_ref(key)),
-        time: Some(Time(*time)),
-        end: Some(Time(*time)),
-        gap: None,
         input: *input,
-        source: Source(0),
-        rule: Some(RecordRule::default()),
-        row,
+        ..Record::of(std::slice::from_ref(key), extent, row)
     }
 }
 
@@ -86,7 +81,7 @@ proptest! {
             model.process(event);
             let mut out = Vec::new();
             let mut sink = |name: &[u8], change: WindowChange, states: &mut Texts<'_>| { out.push(row(name, change, states)); Ok(()) };
-            sessions.push(record(&event), &mut states, &mut sink).unwrap();
+            sessions.push(record(&event, gap), &mut states, &mut sink).unwrap();
             prop_assert_eq!(&out, &model.model.out);
             prop_assert_eq!(sessions.counters().dropped(), model.model.dropped);
             prop_assert_eq!(states.used(), sessions.store().len());
@@ -111,7 +106,7 @@ proptest! {
             let mut out = Vec::new();
             if event.1.is_some() {
                 let mut sink = |name: &[u8], change: WindowChange, states: &mut Texts<'_>| { let (key, start, _, text, time) = row(name, change, states); out.push((key, start, 0, text, time)); Ok(()) };
-                slides.push(record(&event), &mut states, &mut sink).unwrap();
+                slides.push(record(&event, 0), &mut states, &mut sink).unwrap();
             } else {
                 null_values += 1;
             }

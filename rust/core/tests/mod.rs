@@ -14,13 +14,6 @@ use crate::core::operator::counters::Counters;
 impl Counters {
     /// Dropped records and refusals by windows, as in Kafka's `dropped-records`.
     pub(crate) fn dropped(&self) -> u64 {
-        self.late
-            + self.windows_refused
-            + self.null_keys
-            + self.null_times
-            + self.null_ties
-            + self.bad_gaps
-            + self.bad_ends
-            + self.null_values
+        self.late + self.windows_refused + self.left_out()
     }
 }

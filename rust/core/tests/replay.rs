@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, WindowChange};
-use crate::core::operator::record::{Record, RecordRule};
-use crate::core::operator::stream_time::Source;
+use crate::core::operator::record::Record;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows as session;
 use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sliding::sliding_windows as sliding;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use serde_json::Value as Json;
 
 use crate::core::tests::text_aggregates::{Fold, Texts, Value};
@@ -136,7 +136,8 @@ fn operator(spec: &Json) -> (Operator, Fold, Option<u64>) {
 fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), String> {
     let (mut operator, fold, difference) = operator(&scenario["spec"]);
     let mut states = Texts::new(fold);
-    let mut null_values = 0;
+    let gap = Span(scenario["spec"]["gap"].as_u64().unwrap_or_default());
+    let mut left_out = 0;
     for (number, step) in scenario["steps"].as_array().unwrap().iter().enumerate() {
         let input = &step["in"];
         let second = input[3] == "in2";
@@ -145,23 +146,14 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
             sign: if second { '-' } else { '+' },
         };
         let mut out = Vec::new();
-        let key = input[0].as_str().map(str::as_bytes);
-        if key.is_some() && value.text.is_none() && difference.is_some() {
-            null_values += 1;
-        } else {
-            let time = Some(Time(input[2].as_i64().unwrap()));
-            let record = Record {
-                key,
-                time,
-                end: time,
-                gap: None,
-                input: usize::from(second),
-                source: Source(0),
-                rule: Some(RecordRule::default()),
-                row: value,
-            };
+        let lacks_value = value.text.is_none() && difference.is_some();
+        if let Some(key) = input[0].as_str().filter(|_| !lacks_value) {
+            let extent = Extent::of(Time(input[2].as_i64().unwrap()), gap);
             operator.push(
-                record,
+                Record {
+                    input: usize::from(second),
+                    ..Record::of(key.as_bytes(), extent, value)
+                },
                 &mut states,
                 &mut |name: &[u8], change: WindowChange, states: &mut Texts<'_>| {
                     let start = change.window.start.0;
@@ -180,8 +172,10 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
                     Ok(())
                 },
             );
+        } else {
+            left_out += 1;
         }
-        let dropped = operator.dropped() + null_values;
+        let dropped = operator.dropped() + left_out;
         if Json::Array(out.clone()) != step["out"] || step["dropped"] != dropped {
             return Err(format!(
                 "step {number} {input}: expected {} dropped {}, got {} dropped {dropped}",

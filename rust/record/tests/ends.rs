@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 
+use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::plan::spec::Spec;
@@ -230,4 +231,51 @@ fn a_query_with_ends_continues_one_without_and_the_other_way_round() {
     assert_eq!(found, [(20, stop + 10)]);
     let found = continued(&plain, &ends, [&first, &second]);
     assert_eq!(found, [(20, 20), (stop + 10, later.end().unwrap())]);
+}
+
+#[test]
+fn the_first_fault_of_a_record_counts_and_none_moves_stream_time() {
+    let call = event("a", 20, 1);
+    let record = |key, time, gap| Event {
+        key,
+        time,
+        gap,
+        ..call.clone()
+    };
+    let (own, no_end, early_end) = (Some("a"), Some(13_000), Some(4_100));
+    let rows = [
+        record(own, Some(20), Some(0)),
+        record(own, Some(21), Some(21)), // cut to 20
+        record(None, None, None),
+        record(own, None, None),
+        record(own, no_end, None),
+        record(own, early_end, Some(-1)),
+        record(own, no_end, Some(0)),
+        record(own, early_end, Some(5)),
+        Event {
+            tick: true,
+            ..record(None, None, None)
+        },
+    ];
+    assert!(!record(own, early_end, None).ends_well() && !record(own, no_end, None).ends_well());
+    let expected = Counters {
+        records: 2,
+        clamped_gaps: 1,
+        null_keys: 1,
+        null_times: 1,
+        bad_gaps: 2,
+        bad_ends: 2,
+        bad_ticks: 1,
+        ..Counters::default()
+    };
+    let spec = spec(DYNAMIC, &format!(r#","grace":0{ENDS}"#));
+    let (mut driven, mut stream) = (operator(&spec), operator(&spec));
+    driven.push(&batch(&rows)).unwrap();
+    stream
+        .push_micro_batch(&batch(&rows), None, &at(21))
+        .unwrap();
+    for own in [driven, stream] {
+        let counters = own.counters();
+        assert_eq!((counters, own.stream_time()), (expected, Some(Time(21))));
+    }
 }

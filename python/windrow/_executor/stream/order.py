@@ -23,7 +23,7 @@ pc: Any = pyarrow.compute  # its stubs know no column of any type
 Column = Any
 """A `pyarrow.ChunkedArray` of any type."""
 
-_TIME, _INPUT, _TICK, _MOVES = (f"windrow.mark.{name}" for name in ("time", "input", "tick", "moves"))
+_TIME, _INPUT, _TICK, _FAULT = (f"windrow.mark.{name}" for name in ("time", "input", "tick", "fault"))
 
 
 def in_order(
@@ -54,7 +54,7 @@ def by_arrival(
     numbers = pa.array(range(first, first + rows.num_rows), pa.int64()).cast(pa.timestamp("us"))
     rows = rows.append_column(ORDER, numbers)
     for source, of_source in by_source(rows, query.shipment["source"]):
-        moving = of_source.filter(of_source[_MOVES])
+        moving = of_source.filter(pc.is_null(of_source[_FAULT]))
         for number in range(query.spec.input_count):
             of_input = moving.filter(pc.equal(moving[_INPUT], number))
             control.observe(source, number, pc.max(of_input[_TIME]).as_py())
@@ -78,25 +78,24 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     """
     is_tick = returned_records.is_tick(query, rows)
     number = rows[query.spec.input].cast(pa.int64()) if query.spec.input is not None else _constant(0, rows)
-    time, moves = rows[query.spec.time].cast(pa.int64()), returned_records.has_window(query, rows)
-    for name, column in ((_TICK, is_tick), (_MOVES, moves), (_TIME, time), (_INPUT, number)):
+    time = rows[query.spec.time].cast(pa.int64())
+    faults = pa.chunked_array(map(query.faults, rows.to_batches()), pa.string())
+    for name, column in ((_TICK, is_tick), (_FAULT, faults), (_TIME, time), (_INPUT, number)):
         rows = rows.append_column(name, column)
-    for column, counter in ((_TIME, "null_times"), (query.spec.tie, "null_ties")):
-        if column is not None:
-            lacks = pc.and_(returned_records.has_key(query, rows), pc.is_null(rows[column]))
-            rows = _without(rows, pc.and_(lacks, pc.invert(rows[_TICK])), counter, control)
-    if query.spec.end is None or query.spec.invalid_end == "error":  # then the operator raises the error
+    rows = _without(rows, "null_time", control)
+    rows = _without(rows, "null_tie", control)
+    if query.spec.invalid_end == "error":  # the operator raises it
         return rows
-    has_bad_end = pc.and_(returned_records.has_all_but_end(query, rows), pc.invert(rows[_MOVES]))
-    return _without(rows, pc.and_(has_bad_end, pc.invert(rows[_TICK])), "bad_ends", control)
+    return _without(rows, "bad_end", control)
 
 
-def _without(rows: pa.Table, which: Column, counter: str, control: Control) -> pa.Table:
-    """The rows without the marked ones, which are counted."""
+def _without(rows: pa.Table, fault: str, control: Control) -> pa.Table:
+    """The rows without the records of this fault, which are counted."""
+    which = pc.fill_null(pc.equal(rows[_FAULT], fault), False)
     count = pc.sum(which).as_py() or 0
     if not count:
         return rows
-    control.count([(counter, count)])
+    control.count([(f"{fault}s", count)])
     return rows.filter(pc.invert(which))
 
 
@@ -127,7 +126,7 @@ def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control
     order = query.shipment["order"] or ""
     by = [(order, "ascending"), (_INPUT, "ascending"), (_TIME, "descending")]
     rows = rows.take(pc.sort_indices(rows, sort_keys=by)).combine_chunks()
-    is_tick, moves = rows[_TICK], pc.and_(rows[_MOVES], pc.invert(rows[_TICK]))
+    is_tick, moves = rows[_TICK], pc.and_not(pc.is_null(rows[_FAULT]), rows[_TICK])
     seen = []
     for number in range(query.spec.input_count):
         of_input = pc.fill_null(pc.equal(rows[_INPUT], number), False)

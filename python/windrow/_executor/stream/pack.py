@@ -93,7 +93,7 @@ class Split:
             timeless = pc.and_(returned_records.is_tick(query, batch), pc.is_null(batch.column(query.spec.time)))
             yield from self._marked_left_out(batch, timeless, "bad_tick")
         if query.record_names:
-            yield from self._records_left_out(batch.filter(returned_records.lacks_window(query, batch)))
+            yield from self._records_left_out(batch.filter(query.faults(batch).is_valid()))
             batch = returned_records.with_row(query, batch)
         if query.shipment["order"] is not None:
             self._held.append(batch)

@@ -203,6 +203,14 @@ class StreamQuery:
         return pa.schema([*self.schema, order, *(pa.field(name, pa.int64()) for name in self.seen)])
 
     @cached_property
+    def _records(self) -> Query:
+        return Query(self.spec.of_faults.text, self.schema)
+
+    def faults(self, rows: pa.RecordBatch) -> pa.StringArray:
+        """Why each row is in no window, whatever its time: `null_key` and so on. Null for other rows and for ticks."""
+        return self._records.faults(rows)
+
+    @cached_property
     def block_query(self) -> Query:
         """The query of the blocks: partial sessions with their record counts, or else plain rows.
 

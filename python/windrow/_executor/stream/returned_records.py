@@ -11,7 +11,6 @@ For the core, the list is an ordinary aggregate: `collect_list` over a struct of
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -67,36 +66,6 @@ def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
     except TypeError:
         allowed = "types that collect_list takes, because a record waits until its session closes"
         raise bad_column_type("with_columns", field.name, field.type, allowed) from None
-
-
-def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
-    """Marks records without a key, a time, a tie, a valid gap or a valid end."""
-    return pc.and_(pc.invert(has_window(query, rows)), pc.invert(is_tick(query, rows)))
-
-
-def has_window(query: StreamQuery, rows: Rows) -> Any:
-    """Marks rows with a key, a time, a tie, a valid gap and a valid end."""
-    has, spec = has_all_but_end(query, rows), query.spec
-    if spec.end is None:
-        return has
-    is_good = pc.greater_equal(rows.column(spec.end), rows.column(spec.time))
-    return pc.and_(has, pc.fill_null(is_good, False))
-
-
-def has_all_but_end(query: StreamQuery, rows: Rows) -> Any:
-    """Marks rows with a key, a time, a tie and a valid gap."""
-    spec = query.spec
-    has = pc.and_(has_key(query, rows), pc.is_valid(rows.column(spec.time)))
-    if spec.gap is not None:
-        is_longer = pc.greater if spec.end is None else pc.greater_equal
-        is_good = is_longer(rows.column(spec.gap).cast(pa.int64()), 0)
-        has = pc.and_(has, pc.fill_null(is_good, False))
-    return has if spec.tie is None else pc.and_(has, pc.is_valid(rows.column(spec.tie)))
-
-
-def has_key(query: StreamQuery, rows: Rows) -> Any:
-    """Marks rows with a key: one of its columns has a value."""
-    return functools.reduce(pc.or_, (pc.is_valid(rows.column(key)) for key in query.spec.keys))
 
 
 def is_tick(query: StreamQuery, rows: Rows) -> Any:

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::counters::Counters;
+use crate::core::operator::record::Fault;
 use crate::format::packed::unpack;
-use crate::input::read_counters::ReadCounters;
 use crate::plan::query::Query;
 use arrow_array::RecordBatch;
 
@@ -30,7 +31,7 @@ pub(super) fn run(
     query: &Arc<Query>,
     rows: &[Row],
     random: &mut Random,
-) -> (Vec<RecordBatch>, ReadCounters) {
+) -> (Vec<RecordBatch>, Counters) {
     let pieces = cut(rows, random, 20);
     query
         .run(
@@ -41,13 +42,22 @@ pub(super) fn run(
         .unwrap()
 }
 
+/// The faults of a batch's records.
+const FAULTS: [Fault; 5] = [
+    Fault::NullKey,
+    Fault::NullTime,
+    Fault::NullTie,
+    Fault::BadGap,
+    Fault::BadEnd,
+];
+
 /// Packed rows of all splits, sorted by shard and first time, those of equal ones in any order.
 pub(super) fn packed(
     query: &Arc<Query>,
     splits: &[&[Row]],
     random: &mut Random,
-) -> (Vec<RecordBatch>, ReadCounters) {
-    let mut counters = ReadCounters::default();
+) -> (Vec<RecordBatch>, Counters) {
+    let mut counters = Counters::default();
     let mut packed: Vec<RecordBatch> = Vec::new();
     for (number, rows) in (0..).zip(splits) {
         let mut packer = Packer::new(Arc::clone(query), number).unwrap();
@@ -55,7 +65,13 @@ pub(super) fn packed(
             packed.extend(packer.push(&batch(rows)).unwrap());
         }
         packed.extend(packer.finish().unwrap());
-        counters += packer.counters();
+        let own = packer.counters();
+        counters.records += own.records;
+        counters.ticks += own.ticks;
+        counters.clamped_gaps += own.clamped_gaps;
+        for fault in FAULTS {
+            *counters.of(fault) += *{ own }.of(fault);
+        }
     }
     let mut rows = single_rows(&packed);
     random.shuffle(&mut rows);

@@ -7,13 +7,13 @@ use crate::core::aggregate::functions::min_max::MinMax;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::operator::change::WindowChange;
-use crate::core::operator::record::{Record, RecordRule};
-use crate::core::operator::stream_time::Source;
+use crate::core::operator::record::Record;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows as session;
 use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sliding::sliding_windows as sliding;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use proptest::prelude::*;
 
 /// Start, end, count, sum, max.
@@ -72,8 +72,8 @@ proptest! {
         let values: Vec<i64> = records.iter().map(|&(_, value)| value).collect();
         let inputs = [i64::dense(values)];
         let record = |number: u32| {
-            let time = Some(times[number as usize]);
-            Record { key: Some(b"k".as_slice()), time, end: time, gap: None, input: 0, source: Source(0), rule: Some(RecordRule::default()), row: number }
+            let extent = Extent::of(times[number as usize], Span(length));
+            Record::of(b"k".as_slice(), extent, number)
         };
 
         let mut sessions = SessionOperator::new(session::SessionWindows::with_gap(Span(length), None), 1).unwrap();

@@ -3,10 +3,18 @@
 use crate::core::operator::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::time::{Span, Time};
 
+/// Nothing is late, closed or hidden.
+const START: StreamTimes = StreamTimes {
+    time: None,
+    close: Time::MIN,
+    late: Time::MIN,
+    own: None,
+};
+
 #[test]
 fn it_is_the_largest_time_less_the_grace() {
     let mut time = StreamTime::new(1, Some(Span(10)), Span(1));
-    assert_eq!(time.now(0), StreamTimes::START);
+    assert_eq!(time.now(0), START);
     for (seen, expected) in [(100, 100), (90, 100), (101, 101)] {
         time.observe(0, Source(0), Time(seen));
         let close = Time(expected - 10);
@@ -58,7 +66,7 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
             own: Some(Time(100))
         }
     );
-    assert_eq!(time.now(1), StreamTimes::START);
+    assert_eq!(time.now(1), START);
     time.observe(1, Source(0), Time(30));
     assert_eq!(
         time.now(0),

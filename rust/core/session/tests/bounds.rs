@@ -1,13 +1,13 @@
 //! The session operator at its bounds: gaps, close time, `until`, inputs of a cogroup, bad gaps.
 
 use crate::core::operator::change::{Emit, WindowChange};
-use crate::core::operator::record::{Record, RecordOutcome};
+use crate::core::operator::record::RecordOutcome;
 use crate::core::operator::stream_time::Source;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::time::{Span, Time};
 
-use crate::core::session::tests::sessions::{Answers, Event, Of, dynamic, fixed, record};
+use crate::core::session::tests::sessions::{Answers, Event, Of, fixed, record};
 use crate::core::tests::window_members::Members;
 
 #[test]
@@ -35,7 +35,11 @@ fn a_session_on_the_close_time_is_open() {
         let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Answers::default());
         sessions
-            .push(record(0, &(0, 10, 0)), &mut states, &mut run.sink())
+            .push(
+                record(Gap::Fixed(Span(5)), 0, &(0, 10, 0)),
+                &mut states,
+                &mut run.sink(),
+            )
             .unwrap();
         sessions
             .tick(
@@ -89,7 +93,7 @@ fn an_unseen_input_of_a_cogroup_holds_everything_open() {
     let mut push = |number, event: Event, input| {
         sessions
             .push(
-                record(number, &event).input_of(input, 0),
+                record(Gap::Fixed(Span(5)), number, &event).input_of(input, 0),
                 &mut states,
                 &mut run.sink(),
             )
@@ -113,44 +117,6 @@ fn an_unseen_input_of_a_cogroup_holds_everything_open() {
         run.finals,
         vec![(0, 50, 50, vec![3]), (0, 100, 105, vec![0, 4])]
     );
-}
-
-#[test]
-fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
-    let mut sessions = SessionOperator::new(dynamic(10, 0, Emit::Close), 1).unwrap();
-    let mut states = Members::default();
-    let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
-    for (gap, outcome) in [
-        (Some(10), RecordOutcome::Accepted),
-        (Some(11), RecordOutcome::Accepted),
-        (Some(0), RecordOutcome::BadGap),
-        (Some(-1), RecordOutcome::BadGap),
-        (None, RecordOutcome::BadGap),
-    ] {
-        let time = if outcome == RecordOutcome::Accepted {
-            0
-        } else {
-            1000
-        };
-        let event = (0, time, 0);
-        let record = Record {
-            gap,
-            ..record(0, &event)
-        };
-        assert_eq!(
-            sessions.push(record, &mut states, &mut out).unwrap(),
-            outcome,
-            "{gap:?}"
-        );
-    }
-    assert_eq!(
-        (
-            sessions.counters().clamped_gaps,
-            sessions.counters().bad_gaps
-        ),
-        (1, 3)
-    );
-    assert_eq!(sessions.time().slowest().time, Some(Time(0)));
 }
 
 #[test]
@@ -188,7 +154,7 @@ fn closed_sessions_leave_the_store_however_long_a_gap_may_be() {
         for number in 0..2000 {
             let event = ((number % 200) as u8, 10 * number as i64, 5);
             sessions
-                .push(record(number, &event), &mut states, &mut out)
+                .push(record(rule.gap, number, &event), &mut states, &mut out)
                 .unwrap();
             assert!(
                 sessions.store().len() <= 2,

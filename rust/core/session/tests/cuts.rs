@@ -12,7 +12,6 @@ use crate::core::key::KeyId;
 use crate::core::operator::change::{Emit, Late, WindowChange};
 use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
 use crate::core::operator::session_end::EndedBy;
-use crate::core::operator::stream_time::Source;
 use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::cut_sessions::CutSessions;
 use crate::core::session::session_windows::Gap;
@@ -29,6 +28,11 @@ fn rule_of(record: &CutRecord) -> RecordRule {
         mark: RecordRule::mark(record.begins, record.value << 1),
         ends: record.ends,
     }
+}
+
+fn extent_of(record: &CutRecord) -> Extent {
+    let (time, end) = (Time(record.time), Time(record.end()));
+    Extent::lasting(time, end, Span(record.gap as u64))
 }
 
 /// All sessions at once, in calls that each have the records before a time that are left.
@@ -48,10 +52,7 @@ fn at_once(records: &[CutRecord], rules: Rules, frontiers: &[i64]) -> Vec<Sessio
             .map(|&row| KeyId(records[row].key.into()))
             .collect();
         let times: Vec<Time> = call.iter().map(|&row| Time(records[row].time)).collect();
-        let extent = |nth: usize, time| {
-            let record = &records[call[nth]];
-            Extent::lasting(time, Time(record.end()), Span(record.gap as u64))
-        };
+        let extent = |nth: usize, _| extent_of(&records[call[nth]]);
         let rule = |nth: usize| rule_of(&records[call[nth]]);
         let rows = (keys.as_slice(), times.as_slice());
         let slots = sessions.assign(rows, extent, rule, &rules.cut(), &Interrupt::never());
@@ -122,14 +123,8 @@ fn one_by_one(
         let record = &records[row];
         let outcome = sessions.push(
             Record {
-                key: Some(std::slice::from_ref(&record.key)),
-                time: Some(Time(record.time)),
-                end: Some(Time(record.end())),
-                gap: Some(record.gap),
-                input: 0,
-                source: Source(0),
-                rule: Some(rule_of(record)),
-                row,
+                rule: rule_of(record),
+                ..Record::of(std::slice::from_ref(&record.key), extent_of(record), row)
             },
             &mut states,
             &mut out,

@@ -14,8 +14,7 @@ use crate::core::aggregate::tests::trial::Random;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::operator::change::{Emit, Late, Op, WindowChange};
-use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
-use crate::core::operator::stream_time::Source;
+use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::session::batch::OpenSessions;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
@@ -38,17 +37,10 @@ impl Call {
         self.end + self.gap
     }
 
-    fn record(&self, row: usize) -> Record<'_, usize> {
-        Record {
-            key: Some(std::slice::from_ref(&self.key)),
-            time: Some(Time(self.time)),
-            end: Some(Time(self.end)),
-            gap: Some(self.gap),
-            input: 0,
-            source: Source(0),
-            rule: Some(RecordRule::default()),
-            row,
-        }
+    fn record(&self, gap: Gap, row: usize) -> Record<'_, usize> {
+        let gap = gap.of(Some(self.gap)).unwrap();
+        let extent = Extent::lasting(Time(self.time), Time(self.end), gap);
+        Record::of(std::slice::from_ref(&self.key), extent, row)
     }
 }
 
@@ -177,7 +169,7 @@ fn steps(calls: &[Call], windows: SessionWindows) -> Steps {
         Ok(())
     };
     for (row, call) in calls.iter().enumerate() {
-        let outcome = sessions.push(call.record(row), &mut states, &mut out);
+        let outcome = sessions.push(call.record(windows.gap, row), &mut states, &mut out);
         if let RecordOutcome::Late(_) = outcome.unwrap() {
             steps.late.push(row);
         }
@@ -348,37 +340,4 @@ fn a_late_record_leaves_alone_with_its_own_bounds() {
     // [0, 3] reaches 8
     let found = steps(&calls_of([(100, 100), (0, 3)]), late);
     assert_eq!(found.changes[1..], [("late", 0, 0, 3)]);
-}
-
-#[test]
-fn an_end_that_is_null_or_before_its_time_is_bad_and_does_not_move_stream_time() {
-    let own_gaps = windows(None, 0, Emit::Close);
-    let mut sessions = SessionOperator::new(own_gaps, 1).unwrap();
-    let mut states = Members::default();
-    let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
-    let call = calls_of([(10, 10)])[0];
-    for (time, end, gap, outcome) in [
-        (10, Some(10), Some(0), RecordOutcome::Accepted),
-        (10, Some(11), Some(3), RecordOutcome::Accepted),
-        (900, Some(899), Some(3), RecordOutcome::BadEnd),
-        (900, None, Some(3), RecordOutcome::BadEnd),
-        (900, None, None, RecordOutcome::BadGap),
-        (900, Some(899), Some(-1), RecordOutcome::BadGap),
-        (i64::MAX, Some(i64::MIN), Some(0), RecordOutcome::BadEnd),
-    ] {
-        let record = Record {
-            time: Some(Time(time)),
-            end: end.map(Time),
-            gap,
-            ..call.record(0)
-        };
-        let found = sessions.push(record, &mut states, &mut out).unwrap();
-        assert_eq!(found, outcome, "{time} {end:?} {gap:?}");
-    }
-    let counters = sessions.counters();
-    assert_eq!(
-        (counters.bad_ends, counters.bad_gaps, counters.records),
-        (3, 2, 2)
-    );
-    assert_eq!(sessions.time().slowest().time, Some(Time(10)));
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, Late, Op, WindowChange};
-use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
+use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::Source;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use proptest::prelude::*;
 
 use crate::core::tests::window_members::Members;
@@ -18,18 +19,9 @@ pub(crate) type Event = (u8, i64, i64);
 /// Key, start, end, and the records in it.
 pub(crate) type Row = (u8, i64, i64, Vec<usize>);
 
-pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
-    let key = Some(std::slice::from_ref(key));
-    Record {
-        key,
-        time: Some(Time(time)),
-        end: Some(Time(time)),
-        gap: Some(gap),
-        input: 0,
-        source: Source(0),
-        rule: Some(RecordRule::default()),
-        row: number,
-    }
+pub(crate) fn record(of: Gap, number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
+    let extent = Extent::of(Time(time), of.of(Some(gap)).unwrap());
+    Record::of(std::slice::from_ref(key), extent, number)
 }
 
 /// The results of a run of an operator.
@@ -49,7 +41,11 @@ impl Answers {
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
             let outcome = sessions
-                .push(record(number, event), &mut states, &mut run.sink())
+                .push(
+                    record(rule.gap, number, event),
+                    &mut states,
+                    &mut run.sink(),
+                )
                 .unwrap();
             run.outcomes.push(outcome);
             if matches!(outcome, RecordOutcome::Late(_)) {
@@ -257,7 +253,7 @@ proptest! {
         let (mut states, mut run) = (Members::default(), Answers::default());
         for (number, event) in events.iter().enumerate() {
             if event.0 == 0 {
-                sessions.push(record(number, event), &mut states, &mut run.sink()).unwrap();
+                sessions.push(record(Gap::Fixed(Span(gap as u64)), number, event), &mut states, &mut run.sink()).unwrap();
             } else {
                 sessions.tick(Some(0), Some(Source(0)), Some(Time(event.1)), &mut states, &mut run.sink()).unwrap();
             }
@@ -292,11 +288,8 @@ proptest! {
                 0 => sessions.tick(Some(*input), Some(Source(*source)), Some(Time(*time)), &mut states, &mut out).unwrap(),
                 1 => sessions.tick(Some(*input), None, Some(Time(*time)), &mut states, &mut out).unwrap(),
                 _ => {
-                    let event = (*key, *time, *own);
-                    let mut record = record(number, &event).input_of(*input, *source);
-                    if *kind == 2 {
-                        record.time = None;
-                    }
+                    let event = (*key, *time, (*own).max(1));
+                    let record = record(gap, number, &event).input_of(*input, *source);
                     sessions.push(record, &mut states, &mut out).unwrap();
                 }
             }

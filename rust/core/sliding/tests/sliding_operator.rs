@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, Late, Op, WindowChange};
-use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
+use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::Source;
 use crate::core::sliding::plan::Sliding;
 use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sliding::sliding_windows::SlidingWindows;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use crate::core::window::Window;
 use proptest::prelude::*;
 
@@ -23,17 +24,8 @@ pub(crate) type Event = (u8, i64);
 pub(crate) type Table = BTreeMap<(u8, i64), Vec<usize>>;
 
 pub(crate) fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usize> {
-    let key = Some(std::slice::from_ref(key));
-    Record {
-        key,
-        time: Some(Time(time)),
-        end: Some(Time(time)),
-        gap: None,
-        input: 0,
-        source: Source(0),
-        rule: Some(RecordRule::default()),
-        row: number,
-    }
+    let extent = Extent::of(Time(time), Span(0));
+    Record::of(std::slice::from_ref(key), extent, number)
 }
 
 #[derive(Debug, Default)]
@@ -215,7 +207,7 @@ proptest! {
             let mut admitted = Vec::new();
             for (number, event) in (from..).zip(chunk) {
                 alone.push(record(number, event), &mut of_alone, ignore).unwrap();
-                admitted.push(joined.admit(record(number, event)).unwrap());
+                admitted.push(joined.admit(record(number, event)));
             }
             let mut records: Vec<(Time, u32)> = admitted.iter().map(|record| (record.extent.start, record.row as u32)).collect();
             records.sort_unstable();
