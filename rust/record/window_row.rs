@@ -5,7 +5,7 @@ use crate::core::operator::session_end::{EndedBy, SessionEnd};
 use crate::core::session::cut::CutSession;
 use crate::core::session::cut_operator::CutEntry;
 use crate::core::store::{SessionEntry, StoreEntry, WindowEntry};
-use crate::core::time::{Span, Time};
+use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::state::page::PageKind;
 
@@ -17,8 +17,6 @@ pub(crate) trait WindowRow: StoreEntry {
     fn time(&self, column: usize) -> i64;
     /// The window with these times. `None` if they are out of order.
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
-    /// When it starts, ends and is due. All three are the start of a sliding window.
-    fn extent(&self) -> Extent;
     /// What users see of the end of an open session.
     fn end(&self) -> SessionEnd {
         SessionEnd::default()
@@ -47,10 +45,6 @@ impl WindowRow for SessionEntry {
         };
         (start <= end && end <= reach).then_some(Self { extent, slot })
     }
-
-    fn extent(&self) -> Extent {
-        self.extent
-    }
 }
 
 impl WindowRow for WindowEntry {
@@ -72,10 +66,6 @@ impl WindowRow for WindowEntry {
             largest: Time(largest),
             slot,
         })
-    }
-
-    fn extent(&self) -> Extent {
-        Extent::of(self.start, Span(0))
     }
 }
 
@@ -134,13 +124,6 @@ impl WindowRow for CutEntry {
             waits: flags & IS_WAITING != 0,
             slot,
         })
-    }
-
-    fn extent(&self) -> Extent {
-        Extent {
-            reach: self.due,
-            ..self.session.extent()
-        }
     }
 
     fn end(&self) -> SessionEnd {

@@ -73,7 +73,9 @@ pub trait WindowKind: Sized {
     /// The id of a stored window with these bounds.
     fn id(window: Window) -> <Self::Entry as StoreEntry>::Id;
     /// The bounds of a stored window.
-    fn window(&self, entry: &Self::Entry) -> Window;
+    fn window(&self, entry: &Self::Entry) -> Window {
+        entry.extent().window()
+    }
     /// Applies a record to the stored windows of its key.
     ///
     /// # Errors

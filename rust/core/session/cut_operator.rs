@@ -22,7 +22,7 @@ use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::store::{StoreEntry, StoreKey};
 use crate::core::time::{Span, Time};
-use crate::core::window::{Horizon, Window};
+use crate::core::window::{Extent, Horizon, Window};
 
 /// The sessions, the waiting records and the stream time of one stream.
 pub(crate) type CutOperator = WindowOperator<CutWindows>;
@@ -77,16 +77,11 @@ impl StoreEntry for CutEntry {
         self.slot
     }
 
-    fn largest(&self) -> Time {
-        self.session.end
-    }
-
-    fn due(&self) -> Time {
-        self.due
-    }
-
-    fn is_visible(&self, horizon: Horizon) -> bool {
-        self.due >= horizon.close
+    fn extent(&self) -> Extent {
+        Extent {
+            reach: self.due,
+            ..self.session.extent()
+        }
     }
 }
 
@@ -132,10 +127,6 @@ impl WindowKind for CutWindows {
     /// That of a session without ties. Nothing asks for it, as there are no updates.
     fn id(window: Window) -> (Time, u64) {
         (window.start, 0)
-    }
-
-    fn window(&self, entry: &CutEntry) -> Window {
-        entry.session.window()
     }
 
     fn add<S: States>(

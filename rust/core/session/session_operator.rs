@@ -61,10 +61,6 @@ impl WindowKind for SessionWindows {
         (window.end, window.start)
     }
 
-    fn window(&self, session: &SessionEntry) -> Window {
-        session.window()
-    }
-
     fn add<S: States>(
         operator: &mut SessionOperator,
         record: KeyedRecord<S::Row>,

@@ -18,14 +18,23 @@ pub trait StoreEntry: Clone + std::fmt::Debug {
     /// The slot of its states.
     fn slot(&self) -> Slot;
 
+    /// When it starts, ends and is due. All three are the start of a sliding window.
+    fn extent(&self) -> Extent;
+
     /// The largest time of its records.
-    fn largest(&self) -> Time;
+    fn largest(&self) -> Time {
+        self.extent().end
+    }
 
     /// The time that selects its segment. Windows close and expire in the order of this time.
-    fn due(&self) -> Time;
+    fn due(&self) -> Time {
+        self.extent().reach
+    }
 
     /// Whether records and queries can see it.
-    fn is_visible(&self, horizon: Horizon) -> bool;
+    fn is_visible(&self, horizon: Horizon) -> bool {
+        self.extent().is_visible(horizon)
+    }
 
     /// The distance from its sort time to its due time.
     fn lead(&self) -> Span {
@@ -65,16 +74,8 @@ impl StoreEntry for SessionEntry {
         self.slot
     }
 
-    fn largest(&self) -> Time {
-        self.extent.end
-    }
-
-    fn due(&self) -> Time {
-        self.extent.reach
-    }
-
-    fn is_visible(&self, horizon: Horizon) -> bool {
-        self.extent.is_visible(horizon)
+    fn extent(&self) -> Extent {
+        self.extent
     }
 }
 
@@ -104,12 +105,12 @@ impl StoreEntry for WindowEntry {
         self.slot
     }
 
-    fn largest(&self) -> Time {
-        self.largest
+    fn extent(&self) -> Extent {
+        Extent::of(self.start, Span(0))
     }
 
-    fn due(&self) -> Time {
-        self.start
+    fn largest(&self) -> Time {
+        self.largest
     }
 
     fn is_visible(&self, horizon: Horizon) -> bool {
