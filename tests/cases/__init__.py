@@ -35,9 +35,10 @@ One unit of time is a millisecond after 1970 began; `2h` is two hours.
 | `drawing` | reads drawings |
 | `case` | a case, the ways that it may be played, and what may be wrong with it |
 | `book` | all cases |
+| `__main__` | prints a rule and its cases, or how many cases each rule has |
 | `section_1` to `section_9` | the cases of each section of the rules; a long one has several files |
 | `book.jsonl` | the same cases for programs without Python: `rust/record/tests/book.rs` plays them |
 
-Each way of `tests/python/harness/ways.py` plays each case. `pytest --rule 2.6 tests/python/conformance` plays the cases
-of a rule.
+Each way of `tests/python/harness/ways.py` plays each case. `python -m tests.cases 2.6` prints a rule and its cases, and
+`pytest --rule 2.6 tests/python/conformance` plays them.
 """

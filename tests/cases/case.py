@@ -126,7 +126,7 @@ class Case:
     @property
     def id(self) -> str:
         """The name of its test."""
-        return f"{self.rules[0]}-{self.name}"
+        return "-".join([*self.rules[:1], self.name])
 
 
 def case(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ...cases.__main__ import main
 from ...cases.book import CASES
 from ...cases.case import WAYS, Case, case, fault
 from ...cases.query import Query, sessions
@@ -64,10 +65,22 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_wrong_with_a_case_is_a_sentence(wrong: str) -> None:
     made, says = WRONG[wrong]
+    assert made.id.endswith("one record")  # pytest asks for it first, as it does for
+    oracle_ways.reason(made)
     assert fault([ONE], {"2.1"}) is None
     found = fault([made], {"2.1"})
     assert found is not None
     assert says in found
+
+
+def test_a_rule_is_printed_with_its_cases_and_all_rules_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["2.3"]) == main([]) == 0
+    rule, _, numbers = capsys.readouterr().out.partition("\nrule ")
+    assert rule.startswith("2.3. A session closes when `end < C`")
+    assert "tick 9.001      → ann 0..3 n=2" in rule
+    assert {line.split()[0] for line in numbers.splitlines()[1:]} > {"1.1", "2.3", "7", "9.8", "all"}
+    assert main(["2.99"]) == 2
+    assert capsys.readouterr().err == "rule: got '2.99'; allowed: a number of docs/rules.md, such as 2.6\n"
 
 
 def test_two_cases_have_two_names() -> None:

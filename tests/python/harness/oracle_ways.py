@@ -30,6 +30,8 @@ DAY = 86_400_000_000
 def reason(case: Case) -> str | None:
     """Why the oracle of streams does not know a case, if it does not."""
     query = case.query
+    if case.unreadable is not None:
+        return case.unreadable
     if case.runs or any(step.finishes for step in case.steps):
         return "it knows neither runs nor an end of the input"
     if not isinstance(query.windows, wr.SlidingWindows) and query.windows.rules:
