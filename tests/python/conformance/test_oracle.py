@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from ..harness.golden import CHECKED, Finals, Run, content, runs
 from ..oracle.records import Record, by_key
 from ..oracle.sessions import dynamic_sessions, sessions
 from ..oracle.sliding import sliding
-from ..oracle.vectorised import windows
 
 
 def recomputed(run: Run) -> Finals:
@@ -49,20 +47,3 @@ def test_sessions_of_their_own_gaps_are_the_connected_components_of_links(rows: 
             parts = [part for part in parts if part not in linked] + [set().union(*linked)]
     found = dynamic_sessions(records, lambda record: record.values["gap"], 6)
     assert sorted(sorted(row.arrival for row in members) for _, _, members in found) == sorted(map(sorted, parts))
-
-
-def test_the_vectorised_oracle_is_the_brute_force() -> None:
-    random, windows_seen = np.random.default_rng(4), 0
-    for case in range(300):
-        times = np.sort(random.integers(-40, 90, random.integers(0, 30)))
-        resolution = int(random.integers(1, 5))
-        difference = resolution * int(random.integers(1, 9))
-        members = [Record(("A",), int(time), row, {"value": str(row)}) for row, time in enumerate(times)]
-        expected = [
-            (start, [row.arrival for row in rows]) for start, _, rows in sliding(members, difference, resolution)
-        ]
-        starts, first, past = windows(times, difference, resolution)
-        got = [(int(start), list(range(low, high))) for start, low, high in zip(starts, first, past, strict=True)]
-        assert sorted(got) == sorted(expected), f"case {case}: {times}, d {difference}, u {resolution}"
-        windows_seen += len(got)
-    assert windows_seen > 5_000

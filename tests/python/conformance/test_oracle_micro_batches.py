@@ -1,4 +1,7 @@
-"""The oracle of micro-batches is the other oracles where both must be the same. The book of cases has it by hand."""
+"""The oracle of micro-batches is the other oracles where both must be the same.
+
+The book of cases has it by hand, and the simulation compares it with the package: rows, counters, the table of updates.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,7 @@ from ..oracle.records import Record
 from ..oracle.scenario import Row
 from ..oracle.sessions import dynamic_sessions
 from ..oracle.sliding import sliding
-from ..oracle.stream import Change
-from ..oracle.streaming_scenario import Restart, StreamingScenario, streaming_scenario_of
+from ..oracle.streaming_scenario import StreamingScenario
 
 SEEDS = range(600)
 Rows = list[list[str]]
@@ -34,11 +36,6 @@ def some(seeds: range = SEEDS, **wanted: Any) -> list[StreamingScenario]:
     """The scenarios of some seeds that have these fields."""
     found = map(streaming_scenario, seeds)
     return [scenario for scenario in found if all(getattr(scenario, name) == value for name, value in wanted.items())]
-
-
-def test_a_scenario_goes_to_a_line_and_back() -> None:
-    for scenario in some(range(50)):
-        assert streaming_scenario_of(scenario.line()) == scenario
 
 
 # One record a batch, with an order, is a record of the stream
@@ -164,98 +161,6 @@ def test_with_an_order_every_update_is_the_same_however_batches_are_cut() -> Non
         assert cut[1] == whole[1], scenario.line()
         compared += len(scenario.batches) > 1 and len(whole[0][0]) > 2
     assert compared > 20
-
-
-Table = dict[tuple[str, int, int], Any]
-
-
-def applied(table: Table, changes: list[Change]) -> None:
-    """Rows in their order to the table that they are of."""
-    for change in changes:
-        if change.op == "upsert":
-            table[change.key, change.start, change.end] = change.values
-        elif change.op == "delete":
-            del table[change.key, change.start, change.end]
-
-
-def stored(oracle: MicroBatches) -> list[tuple[str, int, int]]:
-    return [window.name for windows in oracle.windows.values() for window in windows.stored]
-
-
-def test_updates_lead_to_the_same_table_coalesced_or_not() -> None:
-    tables = twins = 0
-    for scenario in some(ordered=True, emit="update", sourced=False):
-        every, last = (MicroBatches(dataclasses.replace(scenario, every_record=every)) for every in (True, False))
-        table_of_every: Table = {}
-        table_of_last: Table = {}
-        for place, rows in enumerate(scenario.batches):
-            if (restart := scenario.restart_before(place)) is not None:
-                every.restart(restart.grace, restart.late)
-                last.restart(restart.grace, restart.late)
-            changes = last.push(rows)
-            names = [change[1:4] for change in changes if change.op != "late"]
-            assert len(names) == len(set(names)), scenario.line()
-            applied(table_of_last, changes)
-            applied(table_of_every, every.push(rows))
-            if len(stored(last)) != len(set(stored(last))):
-                # A window with the bounds of a frozen one (rules 3.4): one row of a table by bounds is both.
-                twins += 1
-                break
-            assert table_of_every == table_of_last, scenario.line()
-        tables += bool(table_of_last)
-    assert tables > 50
-    assert twins * 10 < tables
-
-
-def test_updates_lead_to_the_windows_that_are_stored() -> None:
-    """Nothing is ever dropped here, so that the table is what there ever was."""
-    tables = 0
-    for scenario in some(emit="update", sourced=False):
-        oracle = MicroBatches(scenario)
-        table: Table = {}
-        for changes in oracle.play():
-            applied(table, changes)
-            tables += 1
-        assert set(table) == set(stored(oracle)), scenario.line()
-    assert tables > 100
-
-
-def test_a_source_gives_what_it_gives_alone() -> None:
-    compared = 0
-    for scenario in some(sourced=True, stream_time="source"):
-        if any(row.source is None for rows in scenario.batches for row in rows):
-            continue
-        together = MicroBatches(scenario)
-        sources = {row.source for rows in scenario.batches for row in rows}
-        alone = {
-            source: MicroBatches(
-                dataclasses.replace(
-                    scenario,
-                    sourced=False,
-                    batches=tuple(tuple(row for row in rows if row.source == source) for rows in scenario.batches),
-                )
-            ).play()
-            for source in sources
-        }
-        got = together.play()
-        for number, rows in enumerate(got):
-            expected = [change for changes in alone.values() for change in changes[number]]
-            assert sorted(rows, key=repr) == sorted(expected, key=repr), scenario.line()
-            compared += len(rows)
-    assert compared > 200
-
-
-def test_one_source_is_the_slowest_of_one() -> None:
-    for scenario in some(ordered=False, inputs=1):
-        rows = tuple(tuple(dataclasses.replace(row, source=0) for row in rows) for rows in scenario.batches)
-        one = dataclasses.replace(scenario, batches=rows, sourced=False)
-        assert played(dataclasses.replace(one, sourced=True, stream_time="slowest")) == played(one), scenario.line()
-
-
-def test_a_restart_with_the_same_grace_changes_nothing() -> None:
-    for scenario in some(restarts=()):
-        again = tuple(Restart(number, scenario.grace, scenario.late) for number in range(1, len(scenario.batches)))
-        assert played(dataclasses.replace(scenario, restarts=again)) == played(scenario)
 
 
 def test_what_cannot_be_asked_for_is_refused() -> None:

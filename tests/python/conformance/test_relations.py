@@ -181,11 +181,11 @@ def test_the_same_records_twice_double_the_counts_and_keep_the_bounds(
 
 @of_each_kind
 @usually(20)
-@given(RECORDS, LENGTH, st.sampled_from([("ms", 1, 1000), ("ns", 1000, 1)]))
+@given(RECORDS, LENGTH, st.sampled_from([("s", 1, 10**6), ("ms", 1, 1000), ("ns", 1000, 1)]))
 def test_a_finer_or_coarser_unit_of_times_changes_no_number(
     kind: str, records: list[Record], length: int, unit: tuple[str, int, int]
 ) -> None:
-    """Milliseconds count as microseconds do, and nanoseconds in thousands."""
+    """Seconds and milliseconds count as microseconds do, and nanoseconds in thousands."""
     name, scale, micros = unit
     if kind == "sliding":
         windows = wr.SlidingWindows.with_time_difference(length * micros * TICK, resolution=micros * TICK)

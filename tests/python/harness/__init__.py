@@ -4,7 +4,6 @@
 |---|---|
 | `tables` | converts tables to the oracle's records, and checks results against its windows |
 | `families` | value types, and the aggregates defined over each |
-| `cogroups` | queries over several inputs |
 | `nested` | values that Python functions can change in place |
 | `spark_scenes` | events in Spark |
 | `sources` | streams of several sources, and drivers of them |

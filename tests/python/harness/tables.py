@@ -7,17 +7,19 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+import windrow as wr
 
 from ..oracle.aggregates import answer, taken
 from ..oracle.answers import accepts
 from ..oracle.records import Record, by_key, canonical
 from ..oracle.sessions import GapOf, dynamic_sessions, sessions
 from ..oracle.sliding import sliding
+from ..scenes import TICK
 
 Window = tuple[Any, int, int]
 Rows = dict[Window, dict[str, Any]]
@@ -131,7 +133,7 @@ def gap_of(column: str) -> GapOf:
 
     def gap(record: Record) -> int | None:
         own = record.values[column]
-        return None if own is None else own // timedelta(microseconds=1)
+        return None if own is None else own // TICK
 
     return gap
 
@@ -144,6 +146,13 @@ def by_dynamic_gap(column: str, longest: int) -> Windows:
 def by_sliding(difference: int, resolution: int) -> Windows:
     """The oracle's sliding windows of one key, with lengths in ticks."""
     return functools.partial(sliding, difference=difference, resolution=resolution)
+
+
+KINDS: dict[str, tuple[Any, Windows]] = {
+    "session": (wr.SessionWindows.with_gap(5 * TICK), by_sessions(5)),
+    "sliding": (wr.SlidingWindows.with_time_difference(12 * TICK, resolution=3 * TICK), by_sliding(12, 3)),
+}
+"""Both kinds of windows of times in microseconds, as the package and as the oracle take them."""
 
 
 def assert_answers(got: Rows, expected: Mapping[Any, Any], aggregates: Mapping[str, Call]) -> None:

@@ -19,7 +19,6 @@ from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle
 from ..harness.tables import by_sessions, in_batches, records, rows_of
 from ..oracle.activity import active_runs, active_time
-from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
 from ..scenes import all_at, keyed
 
@@ -66,13 +65,12 @@ def expected(rows: list[Record], limit: int) -> dict[str, Any]:
     }
 
 
-def answers(table: pa.Table, limit: int, windows: Any = None) -> dict[Any, Any]:
+def answers(table: pa.Table, limit: int) -> dict[Any, Any]:
     """The values of all sessions, by the oracle."""
-    find = windows or by_sessions(GAP)
     return {
         (key, start, end): expected(rows, limit)
         for key, members in by_key(records(table, ["k"])).items()
-        for start, end, rows in find(members)
+        for start, end, rows in by_sessions(GAP)(members)
     }
 
 
@@ -92,16 +90,6 @@ def test_active_time_is_the_sum_of_the_distances_of_neighbours(
     grouped, asked, wanted = windowed(table).shards(shards), asked_for(limit), answers(table, limit)
     assert rows_of(grouped.agg(**asked), ["k"]) == wanted
     assert rows_of(after_a_shuffle(grouped._plan(asked), table, cuts), ["k"]) == wanted
-
-
-@usually(60)
-@given(tables(), LIMITS, st.integers(1, 30))
-def test_each_session_that_rules_end_has_runs_of_its_own(table: pa.Table, limit: int, longest: int) -> None:
-    def by_rules(members: list[Record]) -> Any:
-        return cut_sessions(members, lambda _: GAP, longest, lambda record: record.values["flag"])
-
-    found = windowed(table, max_duration=longest * TICK, end_when="flag").agg(**asked_for(limit))
-    assert rows_of(found, ["k"]) == answers(table, limit, by_rules)
 
 
 @usually(60)

@@ -119,26 +119,6 @@ def test_a_time_before_the_earlier_one_is_refused() -> None:
 
 
 WHO = ["who", "ts", "amount"]
-SLIDING = wr.group_by(DAY, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("30 minutes"))
-OTHERS: list[tuple[Any, pa.Table, Any, str]] = [
-    (windowed(gap="29 minutes"), OPEN, wr.sum("amount"), "gap was 30 minutes, is 29 minutes"),
-    (windowed(), OPEN, wr.max("amount"), r"the aggregate \"spend\" was sum\('amount'\), is max\('amount'\)"),
-    (
-        windowed(DAY.rename_columns(WHO), key="who"),
-        OPEN.rename_columns(["who", *OPEN.column_names[1:]]),
-        wr.sum("amount"),
-        "keys were",
-    ),
-    (SLIDING, OPEN, wr.sum("amount"), "windows were sessions, are sliding windows"),
-]
-
-
-@pytest.mark.parametrize(("query", "opened", "spend", "says"), OTHERS, ids=[says for *_, says in OTHERS])
-def test_open_windows_of_another_query_are_refused_with_the_difference(
-    query: Any, opened: pa.Table, spend: Any, says: str
-) -> None:
-    with pytest.raises(ValueError, match=rf"open: the open windows are of another query: .*{says}"):
-        query.advance(opened, to=at(30), n=wr.count(), spend=spend)
 
 
 def first(query: Any = None, **options: Any) -> Any:

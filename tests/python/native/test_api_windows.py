@@ -19,6 +19,9 @@ from windrow._arguments.duration import LONGEST
 from windrow._windows.session import DynamicGap
 from windrow._windows.specification import Windows
 
+from ..harness.tables import rows_of
+from ..scenes import keyed
+
 SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour", retention="1 day")
 DYNAMIC = SessionWindows.with_dynamic_gap(
     "pause", grace="1 hour", max_gap="2 days", invalid_gap="error", retention="3 days"
@@ -237,3 +240,32 @@ COUNTED: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("unit", "windows"), COUNTED)
 def test_a_length_that_the_time_column_counts_is_taken(unit: Any, windows: Windows) -> None:
     assert windowed(unit, windows).count().num_rows <= 1
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_sliding_window_ends_before_its_record(unit: str) -> None:
+    # two records, one tick apart    ├──────────┤●          the left window of each ends with it
+    #                                 ├──────────┤●
+    times = [10**10 + 1, 10**10 + 2]
+    records = wr.group_by(keyed([1, 1], times, unit), "k", time="ts").windowed_by(within("5 seconds"))
+    counted = rows_of(records.count(), ["k"])
+    assert set(times) <= {end for _, _, end in counted}
+    assert set(rows_of(records.agg(last=wr.reduce("k", lambda _, value: value)), ["k"])) == set(counted)
+
+
+@pytest.mark.parametrize(
+    ("length", "sessions"), [("1000 microseconds", 2), ("1999 microseconds", 2), ("2000 microseconds", 1)]
+)
+def test_a_gap_between_two_ticks_of_the_time_column_joins_what_it_reaches(length: str, sessions: int) -> None:
+    # ticks of 1 ms: records 2 ms apart join from a gap of 2 ms on
+    records = wr.group_by(keyed([1, 1], [0, 2], "ms"), "k", time="ts")
+    assert records.windowed_by(gap(length)).count().num_rows == sessions
+
+
+@pytest.mark.parametrize("time", [-(2**63), 2**63 - 1])
+def test_a_sliding_window_beyond_the_ends_of_time_is_an_error_that_names_the_column(time: int) -> None:
+    windows = within(5 * TICK, resolution=TICK)
+    neighbour = time - 2 if time > 0 else time + 2
+    message = r'column "ts": the window of the record at .* has a bound beyond the range of timestamp\[us\]'
+    with pytest.raises(OverflowError, match=message):
+        wr.group_by(keyed([1, 1], [neighbour, time]), "k", time="ts").windowed_by(windows).count()

@@ -1,8 +1,9 @@
-"""Cogroups in this process: every aggregate over every type equals the oracle, and Python functions see their input."""
+"""Cogroups in this process: their windows are those of all records as one input; Python functions see their input."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,22 +14,13 @@ from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
 from ..harness.libraries import LIBRARIES
-from ..harness.tables import Windows, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import KINDS, assert_same, in_batches, rows_of
 
 US = pa.timestamp("us")
 NAMES = ("clicks", "orders", "visits")
-
-
-def windows(kind: str) -> tuple[Any, Windows]:
-    """Both kinds, in microseconds: as the package and as the oracle take them."""
-    if kind == "session":
-        return wr.SessionWindows.with_gap(timedelta(microseconds=5)), by_sessions(5)
-    difference, resolution = timedelta(microseconds=12), timedelta(microseconds=3)
-    return wr.SlidingWindows.with_time_difference(difference, resolution=resolution), by_sliding(12, 3)
 
 
 def cogrouped(tables: dict[str, pa.Table], kept: Any, threads: int = 2, **options: Any) -> Any:
@@ -62,19 +54,42 @@ def inputs(draw: st.DrawFn, family: Family, names: tuple[str, ...]) -> dict[str,
     return tables
 
 
-@pytest.mark.parametrize("kind", ["session", "sliding"])
+def of_input(name: str, family: Family) -> Iterator[tuple[str, Any, Any]]:
+    """The aggregates over an input, and the same over the table of all records, where `name` is true in its own."""
+    for key, call in family.aggregates().items():
+        columns = tuple(f"{name}.{column}" for column in call.columns)
+        where = None if call.where is None else f"{name}.{call.where}"
+        own = replace(call, columns=columns or (f"{name}.*",), where=where)
+        yield f"{name}_{key}", own.build(wr), replace(call, columns=columns, where=where or name).build(wr)
+
+
+def as_one_input(tables: dict[str, pa.Table]) -> pa.Table:
+    """All records, one input after the other. The columns of an input are null in the records of the others."""
+    renamed = (
+        table.rename_columns([column if column in ("k", "ts") else f"{name}.{column}" for column in table.column_names])
+        for name, table in tables.items()
+    )
+    marked = (
+        table.append_column(name, pa.array([True] * len(table), pa.bool_()))
+        for name, table in zip(tables, renamed, strict=True)
+    )
+    return pa.concat_tables(marked, promote_options="default")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
-    kept, oracle = windows(kind)
+def test_aggregates_of_inputs_are_those_of_their_records_in_one_input(name: str, kind: str) -> None:
+    windows, _ = KINDS[kind]
 
     @usually(10)
     @given(st.integers(2, 3).flatmap(lambda many: inputs(FAMILIES[name], NAMES[:many])), st.integers(1, 4))
     def check(tables: dict[str, pa.Table], threads: int) -> None:
-        specs = {**counts(tuple(tables)), **of_input("clicks", FAMILIES[name].aggregates())}
-        specs |= of_input("orders", FAMILIES[name].aggregates())
-        aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
-        result = cogrouped(tables, kept, threads).agg(**aggregates)
-        assert_cogroup(rows_of(result, ["k"]), tables, ["k"], oracle, specs)
+        built = [each for of in ("clicks", "orders") for each in of_input(of, FAMILIES[name])]
+        counts = {of: wr.count(f"{of}.*") for of in tables} | {"all": wr.count()}
+        result = cogrouped(tables, windows, threads).agg(**counts, **{key: own for key, own, _ in built})
+        counts = {of: wr.count().where(of) for of in tables} | {"all": wr.count()}
+        one = wr.group_by(as_one_input(tables), "k", time="ts").windowed_by(windows)
+        assert_same(rows_of(result, ["k"]), rows_of(one.agg(**counts, **{key: of for key, _, of in built}), ["k"]))
         assert result.schema.metadata[b"windrow.records"] == str(sum(map(len, tables.values()))).encode()
 
     check()

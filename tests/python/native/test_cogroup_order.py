@@ -17,10 +17,9 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..scenes import at
 
-CLICKS = pa.schema(
-    {"user": pa.string(), "ts": pa.timestamp("us"), "offset": pa.int32(), "out": pa.bool_(), "v": pa.int64()}
-)
-ORDERS = pa.schema({"user": pa.string(), "paid": pa.timestamp("us"), "seq": pa.int32(), "v": pa.int64()})
+OF_BOTH: list[Any] = [("user", pa.string()), ("v", pa.int64()), ("pause", pa.duration("us"))]
+CLICKS = pa.schema([*OF_BOTH, ("ts", pa.timestamp("us")), ("offset", pa.int32()), ("out", pa.bool_())])
+ORDERS = pa.schema([*OF_BOTH, ("paid", pa.timestamp("us")), ("seq", pa.int32())])
 ALL = pa.schema([*CLICKS, pa.field("clicked", pa.int64()), pa.field("ordered", pa.int64())])
 
 Made = tuple[str, int, int | None, bool, bool]
@@ -41,7 +40,7 @@ AGGREGATES = {
     "orders": ("collect_list", "orders.v"),
     "path": ("path", "clicks.v"),
 }
-COLUMNS = {"clicks.v": "clicked", "orders.v": "ordered"}
+COLUMNS = {"clicks.v": "clicked", "orders.v": "ordered", "clicks.*": "clicked", "clicks.out": "out"}
 
 
 def aggregates(columns: dict[str, str]) -> dict[str, Any]:
@@ -49,7 +48,9 @@ def aggregates(columns: dict[str, str]) -> dict[str, Any]:
         options = {"ignore_nulls": True} if function in ("first", "last") else {}  # null in records of other inputs
         return getattr(wr, function)(*(() if column is None else (columns.get(column, column),)), **options)
 
-    return {name: made(*arguments) for name, arguments in AGGREGATES.items()} | {"why": wr.ended_by()}
+    own, out = made("count", "clicks.*"), columns.get("clicks.out", "clicks.out")
+    computed = {"share": own / wr.count(), "outs": own.where(out), "why": wr.ended_by()}
+    return {name: made(*arguments) for name, arguments in AGGREGATES.items()} | computed
 
 
 def tables(rows: list[Made]) -> tuple[pa.Table, pa.Table, pa.Table]:
@@ -59,19 +60,23 @@ def tables(rows: list[Made]) -> tuple[pa.Table, pa.Table, pa.Table]:
         if tie is not None and (user, second, tie) in seen:
             continue
         seen.add((user, second, tie))
-        moment = at(0) + timedelta(seconds=second)
-        click = {"user": user, "ts": moment, "offset": tie, "out": out and is_click, "v": number}
+        moment, pause = at(0) + timedelta(seconds=second), timedelta(seconds=number % 5 - 1)
+        click = {"user": user, "ts": moment, "offset": tie, "out": out and is_click, "v": number, "pause": pause}
         if is_click:
             clicks.append(click)
         else:
-            orders.append({"user": user, "paid": moment, "seq": tie, "v": number})
+            orders.append({"user": user, "paid": moment, "seq": tie, "v": number, "pause": pause})
         union.append({**click, "clicked" if is_click else "ordered": number})
     made = ((clicks, CLICKS), (orders, ORDERS), (union, ALL))
     first, second, third = (pa.Table.from_pylist(each, schema) for each, schema in made)
     return first, second, third
 
 
-def windows_of(end_when: str, **others: Any) -> wr.SessionWindows:
+def windows_of(end_when: str, kind: str = "rules", **others: Any) -> Any:
+    if kind == "sliding":
+        return wr.SlidingWindows.with_time_difference("2 seconds")
+    if kind == "own gaps":
+        return wr.SessionWindows.with_dynamic_gap("pause", max_gap="2 seconds")
     return wr.SessionWindows.with_gap("2 seconds", max_records=3, end_when=end_when, **others)
 
 
@@ -93,30 +98,28 @@ def drawn(rows: list[Made], random: Any) -> tuple[Any, Any]:
     return both(*taken), wr.group_by(union, "user", time="ts", tie="offset")
 
 
-@usually(80)
-@given(st.lists(MADE, max_size=30), st.randoms(use_true_random=False), st.booleans())
-def test_records_of_all_inputs_go_by_time_and_tie(rows: list[Made], random: Any, sliding: bool) -> None:
+KINDS = st.sampled_from(["rules", "own gaps", "sliding"])
+
+
+@usually(120)
+@given(st.lists(MADE, max_size=30), st.randoms(use_true_random=False), KINDS)
+def test_records_of_all_inputs_go_by_time_and_tie_in_windows_and_come_back_with_them(
+    rows: list[Made], random: Any, kind: str
+) -> None:
     inputs, union = drawn(rows, random)
     ours, theirs = (aggregates(columns) for columns in ({}, COLUMNS))
-    of_inputs: Any = windows_of("clicks.out")
-    of_union: Any = windows_of("out")
-    if sliding:
-        of_inputs = of_union = wr.SlidingWindows.with_time_difference("2 seconds")
+    if kind != "rules":
         del ours["why"], theirs["why"]
-    answer, expected = inputs.windowed_by(of_inputs).agg(**ours), union.windowed_by(of_union).agg(**theirs)
+    of_inputs, of_union = inputs.windowed_by(windows_of("clicks.out", kind)), union.windowed_by(windows_of("out", kind))
+    answer, expected = of_inputs.agg(**ours), of_union.agg(**theirs)
     assert counted(answer.to_pylist()) == counted(expected.to_pylist())
     assert wr.counters(answer)["null_ties"] == wr.counters(expected)["null_ties"]
-
-
-@usually(40)
-@given(st.lists(MADE, max_size=24), st.randoms(use_true_random=False))
-def test_every_record_knows_its_place_among_the_records_of_all_inputs(rows: list[Made], random: Any) -> None:
-    inputs, union = drawn(rows, random)
-    places = {"place": wr.position(), "number": wr.session_number(), "why": wr.ended_by()}
-    answer = inputs.windowed_by(windows_of("clicks.out")).with_columns(**places)
-    expected = union.windowed_by(windows_of("out")).with_columns(**places)
-    names = ["v", *places]
-    assert counted(answer.select(names).to_pylist()) == counted(expected.select(names).to_pylist())
+    places = {"place": wr.position(), "id": wr.window_id()} | (
+        {} if kind == "sliding" else {"number": wr.session_number()}
+    )
+    back, known = of_inputs.with_columns(**ours, **places), of_union.with_columns(**theirs, **places)
+    names = ["v", "window", *ours, *places]
+    assert counted(back.select(names).to_pylist()) == counted(known.select(names).to_pylist())
 
 
 @usually(40)

@@ -1,4 +1,4 @@
-"""Every record of a cogroup with its window: in the columns of all inputs by name, equal to the oracle."""
+"""Every record of a cogroup with its window, in the columns of all inputs. `test_cogroup_order` has the windows."""
 
 from __future__ import annotations
 
@@ -7,120 +7,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.examples import usually
-from ..harness.families import often, some
-from ..harness.tables import arrow, in_batches, ticks
-from ..oracle.cogroup import InputRecord, together
-from ..oracle.records import Record, by_key
-from ..oracle.row_windows import RowWindows
+from ..harness.tables import arrow
 from ..scenes import all_at
-from .test_with_columns import check_windows, kinds
-
-Row = tuple[int | None, int | None, int | None, bool]
-Tables = dict[str, pa.Table]
-
-AGGREGATES = {
-    "n": wr.count(),
-    "n_b": wr.count("b.*"),
-    "total": wr.sum("a.v"),
-    "earned": wr.sum("b.v").where("b.paid"),
-    "own": wr.collect_list("b.only_b"),
-    "share": wr.count("a.*") / wr.count(),
-    "window_id": wr.window_id(),
-}
-
-
-def table_of(name: str, time: str, rows: list[Row], cuts: list[int]) -> pa.Table:
-    """Records of a key, a time and a gap in ticks, a boolean; a column that both have, and one that this one has."""
-    keys, times, gaps, paid = ([row[place] for row in rows] for place in range(4))
-    columns = {
-        "k": pa.array(keys, pa.int64()),
-        time: pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-        "gap": pa.array(gaps, pa.int64()).cast(pa.duration("us")),
-        "v": pa.array([row * row + len(name) for row in range(len(rows))], pa.int64()),
-        "paid": pa.array(paid, pa.bool_()),
-        f"only_{name}": pa.array([f"{name} {row}" for row in range(len(rows))], pa.string()),
-    }
-    return in_batches(pa.table(columns), cuts)
-
-
-@st.composite
-def inputs(draw: st.DrawFn) -> tuple[Tables, dict[str, str]]:
-    """Two or three tables, and the columns of their times: of one name, or of several."""
-    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
-    row = st.tuples(
-        often(st.integers(1, 3)),
-        often(st.integers(around - 20, around + 60)),
-        often(st.integers(-1, 15)),
-        st.booleans(),
-    )
-    names = ["a", "b", "c"][: draw(st.integers(2, 3))]
-    times = {name: draw(st.sampled_from(["ts", f"ts_{name}"])) for name in names}
-    cuts = st.lists(st.integers(0, 20), max_size=3)
-    return {name: table_of(name, times[name], draw(some(row, 20)), draw(cuts)) for name in names}, times
-
-
-def cogrouped(tables: Tables, times: dict[str, str], windows: Any) -> Any:
-    grouped = {name: wr.group_by(table, "k", time=times[name]) for name, table in tables.items()}
-    return wr.cogroup(**grouped).windowed_by(windows)
-
-
-def oracle_rows(tables: Tables, times: dict[str, str]) -> list[InputRecord]:
-    return together(
-        {
-            name: [
-                Record((row["k"],), time, 0, {**row, "gap": gap})
-                for row, time, gap in zip(
-                    table.to_pylist(), ticks(table[times[name]]), ticks(table["gap"]), strict=True
-                )
-            ]
-            for name, table in tables.items()
-        }
-    )
-
-
-def check(tables: Tables, times: dict[str, str], answer: pa.Table, windows: RowWindows) -> None:
-    """All records, one input after the other, in the columns of all, with the name of the input and their windows."""
-    records = oracle_rows(tables, times)
-    columns = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
-    assert answer.column_names == [*columns, "input", "window", *AGGREGATES]
-    unioned = pa.concat_tables(tables.values(), promote_options="default").select(columns)
-    assert answer.select(columns).replace_schema_metadata(None).equals(unioned)
-    assert answer["input"].to_pylist() == [record.input for record in records]
-    known = {row: window for group in by_key(records).values() for row, window in windows(list(group)).items()}
-
-    def values(members: list[int]) -> dict[str, Any]:
-        of = {name: [records[place].values for place in members if records[place].input == name] for name in tables}
-        return {
-            "n": len(members),
-            "n_b": len(of["b"]),
-            "total": total(values["v"] for values in of["a"]),
-            "earned": total(values["v"] for values in of["b"] if values["paid"]),
-            "own": sorted(values["only_b"] for values in of["b"]),
-            "share": len(of["a"]) / len(members) if members else None,
-        }
-
-    check_windows(answer, [record.key for record in records], known, values)
-
-
-def total(values: Any) -> int | None:
-    held = list(values)
-    return sum(held) if held else None
-
-
-@usually(160)
-@given(inputs(), kinds())
-def test_each_record_has_the_window_of_the_oracle(
-    drawn: tuple[Tables, dict[str, str]], kind: tuple[Any, RowWindows]
-) -> None:
-    windows, oracle = kind
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), oracle)
-
 
 CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": all_at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})
 ORDERS = pa.table({"user": ["ann", "bob"], "paid": all_at(4, 30), "amount": [30, 5], "ts": ["noon", "later"]})

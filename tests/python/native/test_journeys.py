@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import inf
 from typing import Any
 
@@ -20,20 +20,15 @@ import windrow as wr
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle
-from ..harness.tables import arrow, by_sessions, by_sliding, in_batches, records, rows_of
+from ..harness.tables import KINDS, arrow, in_batches, records, rows_of
 from ..oracle.journeys import funnel, funnel_times
 from ..oracle.records import Record, by_key, in_order
-from ..scenes import all_at
+from ..scenes import TICK, all_at
 
 EPOCH = datetime(1970, 1, 1)
-TICK = timedelta(microseconds=1)
 STEPS = ["view", "cart", "pay"]
 EVENTS = [*STEPS, "search"]
 FLAGS = ["a", "b", "c"]
-WINDOWS: dict[str, Any] = {
-    "session": (wr.SessionWindows.with_gap(5 * TICK), by_sessions(5)),
-    "sliding": (wr.SlidingWindows.with_time_difference(12 * TICK, resolution=3 * TICK), by_sliding(12, 3)),
-}
 
 
 @st.composite
@@ -100,9 +95,9 @@ def expected(rows: Sequence[Record], within: int | None, strict: bool) -> dict[s
     return {"values": values, "codes": values, "flags": flags, **times, "path": path, "start": start}
 
 
-@pytest.mark.parametrize("kind", WINDOWS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_funnels_and_paths_equal_a_search_of_all_chains(kind: str) -> None:
-    windows, oracle = WINDOWS[kind]
+    windows, oracle = KINDS[kind]
     within = st.none() | st.integers(0, 12)
 
     @usually(120)

@@ -6,7 +6,6 @@ import itertools
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,7 +16,7 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
-from ..harness.tables import Call, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import KINDS, Call, assert_windows, in_batches, rows_of
 from ..scenes import keyed
 
 
@@ -37,24 +36,16 @@ def events(draw: st.DrawFn, family: Family) -> pa.Table:
     return in_batches(table, draw(st.lists(st.integers(0, 24), max_size=3)))
 
 
-def windows(kind: str) -> tuple[Any, Windows]:
-    """Both kinds, in microseconds: as the package and as the oracle take them."""
-    if kind == "session":
-        return wr.SessionWindows.with_gap(timedelta(microseconds=5)), by_sessions(5)
-    difference, resolution = timedelta(microseconds=12), timedelta(microseconds=3)
-    return wr.SlidingWindows.with_time_difference(difference, resolution=resolution), by_sliding(12, 3)
-
-
 def answer(table: pa.Table, specs: dict[str, Call], kind: str = "session") -> pa.Table:
     """The answer of windrow, which is that of the oracle."""
-    kept, oracle = windows(kind)
+    kept, oracle = KINDS[kind]
     aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
     result: pa.Table = wr.group_by(table, "k", time="ts").windowed_by(kept).agg(**aggregates)
     assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, specs)
     return result
 
 
-@pytest.mark.parametrize("kind", ["session", "sliding"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_aggregates_equal_the_oracle(name: str, kind: str) -> None:
     family, leasts = FAMILIES[name], itertools.cycle((1, 2, 3))

