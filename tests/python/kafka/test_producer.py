@@ -7,10 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from windrow.kafka import ControlMessage, ProgressProducer
+from windrow.kafka import ControlMessage
 
-from ..harness.virtual_kafka import VirtualProducer, VirtualTimer
-from .scene import BACKOFF, CONFIG, END, NINE, START, Scene
+from .scene import CONFIG, END, NINE, START, Scene
 
 
 def test_a_quiet_partition_gets_messages_from_start_to_end(scene: Scene) -> None:
@@ -54,36 +53,6 @@ def test_the_time_is_the_largest_of_the_partition_and_the_quiet_time_begins_at_t
     assert scene.times() == [60_000 + START - 250]
 
 
-def test_partitions_have_times_of_their_own() -> None:
-    scene = Scene()
-    scene.write(NINE, 0)
-    scene.timer.advance(3_000)
-    scene.write(NINE + 3_600_000, 1)
-    scene.timer.advance(START)
-    assert scene.times(0) == [START, 11_000, 12_000, END]
-    assert scene.times(1) == [3_600_000 + START]
-
-
-def test_new_data_begins_a_new_cycle(scene: Scene) -> None:
-    scene.timer.advance(START + BACKOFF)
-    scene.write(NINE + 20_000)
-    scene.timer.advance(START - 1)
-    assert scene.times() == [START, START + BACKOFF]
-    scene.timer.advance(1 + END)
-    assert scene.times()[2:] == [20_000 + START, 31_000, 32_000, 20_000 + END]
-
-
-def test_replayed_history_is_not_quiet_and_not_pushed_to_now() -> None:
-    # weakness 1 of the proof of concept: there the quiet time is the wall clock less event time, years at once
-    scene = Scene()
-    for number in range(30):
-        scene.write(1 + number * 1_000)
-        scene.timer.advance(START - 1)
-    assert scene.messages() == []
-    scene.timer.advance(1)
-    assert [message.event_time for message in scene.messages()] == [29_001 + START]
-
-
 def test_a_message_is_sent_only_behind_ones_own_last_record(scene: Scene) -> None:
     # weakness 2: of two producers on a partition the one that is ahead is quiet
     scene.neighbour(timestamp=NINE - 3_600_000)
@@ -95,13 +64,6 @@ def test_a_message_is_sent_only_behind_ones_own_last_record(scene: Scene) -> Non
     assert scene.times() == [1 + START]
 
 
-def test_a_neighbour_that_writes_between_two_messages_ends_the_cycle(scene: Scene) -> None:
-    scene.timer.advance(START)
-    scene.neighbour()
-    scene.timer.advance(60_000)
-    assert (scene.times(), scene.producer.counters()["moved"]) == ([START], 1)
-
-
 def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen(scene: Scene) -> None:
     # it stands before the message: the end that the message brings is not that of one's own records
     scene.inner.latency = 100
@@ -110,24 +72,6 @@ def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen(scene: Sce
     scene.timer.advance(60_000)
     assert [entry.writer for entry in scene.entries()] == ["own", "neighbour", "own"]
     assert scene.producer.counters()["moved"] == 1
-
-
-def test_of_two_producers_the_last_one_to_write_sends_its_own_time() -> None:
-    # one is quiet, the other lags by an hour and continues: nothing makes it later than the first one's records do
-    scene = Scene()
-    lagging = ProgressProducer(
-        VirtualProducer(scene.broker, "lagging"), CONFIG, cluster=scene.cluster, timer=(clock := VirtualTimer())
-    )
-    scene.write(NINE)
-    for number in range(10):
-        lagging.produce("events", b"v", None, 0, timestamp=NINE - 3_600_000 + number)
-        lagging.flush()
-        scene.timer.advance(3_000)
-        clock.advance(3_000)
-    assert scene.messages() == []
-    clock.advance(20_000)
-    assert max(scene.times()) == -3_600_000 + 9 + END
-    assert max(scene.times()) < 0
 
 
 BEHIND: dict[str, dict[str, Any]] = {
@@ -236,16 +180,6 @@ def test_a_steady_stream_to_other_partitions_stops_nothing() -> None:
         key = scene.inner.key_of("events", 1 + number % 2)
         scene.producer.produce("events", b"v", key, timestamp=NINE + 500 + number * 100)
     assert scene.times() == [START - 500, 10_500, 11_500, END - 500]  # as old as what is in flight
-
-
-def test_a_record_that_fails_is_no_record(scene: Scene) -> None:
-    scene.timer.advance(START - 1)
-    scene.inner.fails.append("timed out")
-    called: list[Any] = []
-    scene.write(NINE + 99_000, on_delivery=lambda error, message: called.append(error))
-    assert called == ["timed out"]
-    scene.timer.advance(1)
-    assert scene.times() == [START]
 
 
 def test_a_time_that_no_message_can_tell_is_counted_and_asks_nobody_for_ever() -> None:

@@ -64,17 +64,7 @@ def test_a_partition_that_moves_is_never_touched(scene: Scene) -> None:
     assert scene.times() == [19 + START]
 
 
-def test_data_of_the_past_keeps_the_largest_time(scene: Scene) -> None:
-    scene.advance(30_000)
-    scene.data(NINE - 3_600_000)
-    scene.advance(INTERVAL + START + INTERVAL)
-    assert scene.times()[4:] == []  # less than was sent before
-    assert scene.watch.counters["told_before"] == 1
-    scene.advance(60_000)
-    assert scene.times() == [START, 11_000, 12_000, END]
-
-
-def test_the_allowance_and_the_key() -> None:
+def test_a_tick_is_behind_by_the_allowance() -> None:
     scene = Scene(CONFIG | {"progress.control.allowance.ms": 300})
     scene.data(NINE)
     scene.look()
@@ -107,21 +97,6 @@ def test_control_messages_of_others_are_no_data(scene: Scene) -> None:
     scene.advance(60_000)
     # ten seconds after it; past the end of the cycle, whose last time nobody had told
     assert scene.times() == [START, 500 + START + START]
-
-
-def test_two_tickers_end_together() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    one, two = scene.watch, scene.another()
-    scene.look(one)
-    scene.timer.time += INTERVAL
-    scene.look(one, two)
-    scene.advance(600_000, one, two)
-    assert max(scene.times()) >= END
-    assert len(scene.times()) <= 8
-    last = len(scene.broker.log("events", 0))
-    scene.advance(600_000, one, two)
-    assert len(scene.broker.log("events", 0)) == last
 
 
 def test_a_new_ticker_continues_from_the_last_tick(scene: Scene) -> None:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import windrow as wr
 
 from ..harness.examples import usually
-from ..harness.families import FAMILIES, Family, flags, often, some
+from ..harness.families import FAMILIES, Family
 from ..harness.libraries import LIBRARIES
-from ..harness.tables import KINDS, assert_same, in_batches, rows_of
+from ..harness.tables import KINDS, assert_same, rows_of
+from .test_property_aggregates import events
 
 US = pa.timestamp("us")
 NAMES = ("clicks", "orders", "visits")
@@ -26,32 +27,6 @@ NAMES = ("clicks", "orders", "visits")
 def cogrouped(tables: dict[str, pa.Table], kept: Any, threads: int = 2, **options: Any) -> Any:
     inputs = {name: wr.group_by(table, "k", time="ts", **options) for name, table in tables.items()}
     return wr.cogroup(**inputs).windowed_by(kept).threads(threads)
-
-
-@st.composite
-def inputs(draw: st.DrawFn, family: Family, names: tuple[str, ...]) -> dict[str, pa.Table]:
-    """Up to 16 events of each input near time 0: ties, nulls, keys of one input only, empty inputs, any batches."""
-    tables = {}
-    for name in names:
-        row = st.tuples(
-            often(st.integers(1, 3)),
-            often(st.integers(-20, 60) | st.integers(0, 8)),
-            often(family.values),
-            often(st.integers(-2, 2)),
-        )
-        rows = draw(some(row, 16))
-        keys, times, values, by = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
-        table = pa.table(
-            {
-                "k": pa.array(keys, pa.int64()),
-                "ts": pa.array(times, pa.int64()).cast(US),
-                "x": pa.array(values, family.type),
-                "by": pa.array(by, pa.int64()),
-                "flag": flags(by),
-            }
-        )
-        tables[name] = in_batches(table, draw(st.lists(st.integers(0, 16), max_size=2)))
-    return tables
 
 
 def of_input(name: str, family: Family) -> Iterator[tuple[str, Any, Any]]:
@@ -82,8 +57,9 @@ def test_aggregates_of_inputs_are_those_of_their_records_in_one_input(name: str,
     windows, _ = KINDS[kind]
 
     @usually(10)
-    @given(st.integers(2, 3).flatmap(lambda many: inputs(FAMILIES[name], NAMES[:many])), st.integers(1, 4))
-    def check(tables: dict[str, pa.Table], threads: int) -> None:
+    @given(st.lists(events(FAMILIES[name]), min_size=2, max_size=3), st.integers(1, 4))
+    def check(inputs: list[pa.Table], threads: int) -> None:
+        tables = dict(zip(NAMES, inputs, strict=False))
         built = [each for of in ("clicks", "orders") for each in of_input(of, FAMILIES[name])]
         counts = {of: wr.count(f"{of}.*") for of in tables} | {"all": wr.count()}
         result = cogrouped(tables, windows, threads).agg(**counts, **{key: own for key, own, _ in built})

@@ -184,22 +184,6 @@ def visits(users: list[str], minutes: list[float], **columns: Any) -> Any:
     return wr.group_by(pa.table({"user": users, "ts": all_at(*minutes), **columns}), "user", time="ts")
 
 
-def test_the_gap_and_one_more() -> None:
-    """```text
-    gap 5         0    5     11
-                  ├────┤     │
-    ```
-    """
-    grouped = visits(["ann", "ann", "ann"], [0, 5, 11])
-    text = wr.explain_record(grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes")), "ann", at(5))
-    assert text.splitlines() == [
-        "user 'ann' at 2026-01-01 08:05:00",
-        "  in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records",
-        "  previous record: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
-        "  next record: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
-    ]
-
-
 def test_a_late_record_and_the_one_on_the_bound() -> None:
     """```text
     gap 5, grace 1    ann 0   bob 12 (stream time)   ann 5, 6        what ends before 12 - 5 - 1 = 6 is closed

@@ -24,8 +24,6 @@ from ..harness.tables import arrow
 from ..scenes import at, keyed
 from .test_time_casts import of_library
 
-pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
-
 TICK = timedelta(microseconds=1)
 CALLS = pa.table(
     {

@@ -24,12 +24,13 @@ import windrow as wr
 from windrow._executor.row_windows import MOST
 
 from ..harness.examples import usually
-from ..harness.families import FAMILIES, Family, flags, often, some
-from ..harness.tables import Call, in_batches, records
+from ..harness.families import FAMILIES
+from ..harness.tables import Call, records
 from ..oracle.answers import accepts
 from ..oracle.frames import Frame
 from ..oracle.records import by_key
 from ..scenes import PAYMENTS, TICK, all_at
+from .test_property_aggregates import events
 from .test_with_columns import after_a_shuffle, refused
 
 CLOSED = ["both", "left", "right", "neither"]
@@ -50,27 +51,6 @@ def over(aggregate: wr.Aggregate, frame: Frame | None) -> wr.Aggregate:
         return aggregate
     delay = frame.delay * TICK if frame.delay else None
     return aggregate.over(frame.difference * TICK, closed=frame.closed, delay=delay)  # type: ignore[arg-type]
-
-
-@st.composite
-def events(draw: st.DrawFn, family: Family) -> pa.Table:
-    """Up to 24 events of two keys: ties, nulls, times before 1970, any order, any batches."""
-    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
-    times = often(st.integers(around - 20, around + 30) | st.integers(around, around + 6))
-    row = st.tuples(often(st.integers(1, 2)), times, often(family.values), often(st.integers(-2, 2)))
-    rows = draw(some(row, 24))
-    keys, ticks, values, by = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
-    table = pa.table(
-        {
-            "k": pa.array(keys, pa.int64()),
-            "ts": pa.array(ticks, pa.int64()).cast(pa.timestamp("us")),
-            "x": pa.array(values, family.type),
-            "by": pa.array(by, pa.int64()),
-            "flag": flags(by),
-            "id": pa.array(range(len(rows)), pa.int64()),
-        }
-    )
-    return in_batches(table, draw(st.lists(st.integers(0, 24), max_size=3)))
 
 
 def check(

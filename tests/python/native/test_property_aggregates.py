@@ -24,7 +24,7 @@ from ..scenes import keyed
 def events(draw: st.DrawFn, family: Family) -> pa.Table:
     """Up to 24 events of two keys near time 0: ties, nulls, times before 1970, any order, any batches."""
     row = st.tuples(
-        st.integers(1, 2),
+        often(st.integers(1, 2)),
         st.integers(-30, 60) | st.integers(0, 8) | st.none(),
         often(family.values),
         often(st.integers(-2, 2)),

@@ -75,7 +75,6 @@ def check(values: Any) -> None:
 
 @usually(200)
 @given(st.integers(0, 7).flatmap(lambda rows: columns(rows, CARRIED, OF_ALL_KINDS)))
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
 def test_any_values_of_any_layout_come_back_whole(values: Any) -> None:
     check(values)
 

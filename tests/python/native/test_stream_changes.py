@@ -81,6 +81,11 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {  # of what a table of open windows 
     "one gap": (own_gaps(), query(), "gap was the column 'pause', is 5 minutes"),
     "unit": (query(windows=sliding()), query(windows=sliding("1 second")), "resolution was 1 millisecond, is 1 second"),
     "an aggregate": (query(), query(aggregates={"n": wr.count(), "m": wr.count()}), "the aggregate m=count() is new"),
+    "an option": (
+        query(aggregates={"n": wr.percentile("amount", 0.5)}),
+        query(aggregates={"n": wr.percentile("amount", 0.9)}),
+        "the aggregate \"n\" was percentile('amount', percentage=0.5), is percentile('amount', percentage=0.9)",
+    ),
     "emit": (query(), query(emit="update"), "emit was 'close', is 'update'"),
     "a pace": (query(emit="update"), query(emit="update", every="1 minute"), "every was none, is 1 minute"),
     "no pace": (query(emit="update", every="1 minute"), query(emit="update"), "every was 1 minute, is none"),

@@ -25,8 +25,6 @@ from ..harness import vector_files as files
 from ..harness.vectors import QUERIES
 from ..test_docs import ROOT
 
-pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
-
 RUNS = [name for name, query in QUERIES.items() if query.is_run]
 WRITERS = sorted(place.name for place in (files.FOLDER / "tables").iterdir())
 DRIVERS = [name for name, query in QUERIES.items() if not query.gives_records]
