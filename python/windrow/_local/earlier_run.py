@@ -73,6 +73,8 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
         kind = arranged(kind, values.type)  # Polars casts no struct to one whose fields have another order
         if plan.origins is not None or column not in table.names or not _casts(values, kind):
             return None
+        if column != plan.time and _has_zone(kind) and not _has_zone(values.type):
+            return None  # only times of records keep the name of their zone
         if pa.types.is_nested(kind):
             # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
             has_times = has_type(kind, pa.types.is_temporal) and table.has_floats_for_nulls
@@ -96,6 +98,8 @@ def _values(source: Columns, column: str) -> Any:
 def _casts(values: Any, kind: pa.DataType) -> bool:
     """Whether Arrow casts all values, changes none, and makes valid data, which pyarrow does not of views of lists."""
     with suppress(pa.ArrowException):
+        if _has_zone(kind) and not _has_zone(values.type):
+            pc.assume_timezone(values, kind.tz)  # no cast makes times that clocks in a zone show twice or never
         made = values.cast(kind)
         made.validate(full=True)
         return not has_type(kind, pa.types.is_boolean) or bool(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -135,6 +135,23 @@ def test_only_0_and_1_may_become_booleans(number: int, offered: bool) -> None:
     with pytest.raises(ValueError, match="^open: column 'x' was bool in the run before, and is int64 now; ") as refused:
         windowed(day(1, pa.array([number]))).advance(first.still_open, to=ENDS[1], **LAST)
     assert ("cast(pyarrow.bool_())" in str(refused.value)) == offered
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas"])
+@pytest.mark.parametrize(("hour", "offered"), [(2, False), (4, True)])
+def test_no_cast_makes_times_that_a_zone_shows_twice(library: str, hour: int, offered: bool) -> None:
+    """Nor of any other column than that of times, whose zone a table of open windows does not know."""
+    zoned = pa.array([datetime(2026, 10, 24, 23, tzinfo=UTC)], pa.timestamp("us", "Europe/Berlin"))
+    naive = pa.array([datetime(2026, 10, 25, hour, 30)], pa.timestamp("us"))
+    make = LIBRARIES[library]
+    one, other = (pa.table({"user": [1], "ts": times, "x": times}) for times in (zoned, naive))
+    first = windowed(make(one)).advance(None, to=datetime(2026, 10, 24, 23, 1, tzinfo=UTC), **LAST)
+    with pytest.raises(ValueError, match="^open: column 'ts' was .* in the run before, and is ") as refused:
+        windowed(make(other)).advance(first.still_open, to=datetime(2026, 10, 26), **LAST)
+    assert ("; allowed: a timestamp[us, tz=Europe/Berlin]: " in str(refused.value)) == offered
+    mixed = one.set_column(2, "x", naive)
+    with pytest.raises(ValueError, match="^open: column 'x' was .*; allowed: .*; or new names for the aggregates"):
+        windowed(make(mixed)).advance(first.still_open, to=datetime(2026, 10, 26, tzinfo=UTC), **LAST)
 
 
 TEXTS = ("TIME WITH TIME ZONE", "INTERVAL", "BIT", "BIGNUM")
