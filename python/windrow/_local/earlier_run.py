@@ -73,7 +73,7 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
         kind = arranged(kind, values.type)  # Polars casts no struct to one whose fields have another order
         if plan.origins is not None or column not in table.names or not _casts(values, kind):
             return None
-        if column != plan.time and _has_zone(kind) and not _has_zone(values.type):
+        if column != plan.time and _has_zone(kind) and _has_clock_only(values.type):
             return None  # only times of records keep the name of their zone
         if pa.types.is_nested(kind):
             # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
@@ -95,17 +95,21 @@ def _values(source: Columns, column: str) -> Any:
     return stream_reader(source.stream([list(source.names).index(column)])).read_all()[0]
 
 
-def _casts(values: Any, kind: pa.DataType) -> bool:
+def _casts(values: Any, kind: Any) -> bool:
     """Whether Arrow casts all values, changes none, and makes valid data, which pyarrow does not of views of lists."""
     with suppress(pa.ArrowException):
-        if _has_zone(kind) and not _has_zone(values.type):
+        if _has_clock_only(values.type) and _has_zone(kind):
             pc.assume_timezone(values, kind.tz)  # no cast makes times that clocks in a zone show twice or never
         made = values.cast(kind)
         made.validate(full=True)
-        return not has_type(kind, pa.types.is_boolean) or bool(
-            made.cast(values.type).equals(values)
-        )  # of 2 it makes true
+        if has_type(kind, pa.types.is_boolean):  # which it makes of any number
+            return bool(made.cast(values.type).equals(values))
+        return True
     return False
+
+
+def _has_clock_only(kind: Any) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None
 
 
 def _has_zone(kind: Any) -> bool:
