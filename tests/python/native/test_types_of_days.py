@@ -72,7 +72,7 @@ MIXED = (
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (one, other) if (one, other) in MIXED else pytest.param(one, other, marks=pytest.mark.slow)
+        (one, other) if (one, other) in MIXED else pytest.param(one, other, marks=pytest.mark.soak)
         for one in VALUES
         for other in VALUES
         if one != other
