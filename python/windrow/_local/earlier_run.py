@@ -81,9 +81,8 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
             if has_times or has_type(kind, _has_zone) != has_type(values.type, _has_zone):  # a cast moves their clock
                 return None
         made = table.cast(column, kind)
-        return (
-            None if made is None or made == table.cast(column, values.type) else made
-        )  # the library has one type for both
+        is_own = made == table.cast(column, values.type)  # the library has one type for both
+        return None if is_own else made
 
     def of_library(column: str, was: pa.DataType, _: pa.DataType) -> tuple[str, str] | None:
         return table.type_names(column, was) if plan.origins is None and column in table.names else None
