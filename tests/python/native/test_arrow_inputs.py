@@ -119,7 +119,7 @@ KINDS = [
     *(pa.bool_(), pa.binary(), pa.string(), pa.large_string(), pa.string_view(), pa.large_binary(), pa.binary_view()),
     *(pa.binary(4), pa.date32(), pa.date64(), pa.time32("s"), pa.time64("ns"), pa.timestamp("ms")),
     *(pa.timestamp("us", "UTC"), pa.month_day_nano_interval()),
-    pa.list_(pa.field("item", pa.int8(), nullable=False)),
+    pa.list_(pa.field("value", pa.int8())),
     *(pa.large_list(pa.float16()), pa.list_view(pa.uint64()), pa.list_(pa.float32(), 3)),
     pa.struct({"a": pa.float64(), "b": pa.duration("s")}),
     pa.map_(pa.string(), pa.decimal256(50, 3)),

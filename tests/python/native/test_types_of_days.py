@@ -226,7 +226,7 @@ INNER: tuple[Any, ...] = (
     *(pa.date32(), pa.time32("s"), pa.time64("ns"), pa.timestamp("ms"), pa.timestamp("us", "Europe/Berlin")),
     *(pa.duration("s"), pa.decimal32(4, 1), pa.decimal256(40, -2), pa.null(), pa.month_day_nano_interval()),
     *(
-        pa.large_list(pa.field('é"x', pa.int8(), nullable=False)),
+        pa.large_list(pa.field('é"x', pa.int8())),
         pa.list_(pa.int8(), 2),
         pa.map_(pa.string(), pa.int8()),
     ),
