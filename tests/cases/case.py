@@ -32,6 +32,7 @@ BEGINS = "a stream that begins with open windows; `tests/python/spark/test_strea
 GIVES_RECORDS = "a driver gives windows, no records"
 THIRD_STEP = "records come back by a step of their own, which `native/test_with_columns.py` plays"
 ENDS_BY_HAND = "a stream of Spark has no `finish`"
+REAL_CLOCK = "the clock of Spark is real; `tests/python/spark/test_spark_left_out.py` has records ahead of it"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Case:
             found |= dict.fromkeys(("driver", "restarts"), GIVES_RECORDS) | {"shuffle": THIRD_STEP}
         if self.query.emit is not None or self.query.left_out or self.query.returns_records:
             found |= {"days": ONE_ROW}
+        if self.query.max_ahead is not None:
+            found |= {"spark_stream": REAL_CLOCK}
         if any(step.finishes for step in self.steps):
             found |= dict.fromkeys(("stream", "spark_stream"), ENDS_BY_HAND)
         return found | dict(self.own_reasons)

@@ -20,7 +20,6 @@ MORE_GRACE = replace(FINALS, windows=sessions(5, grace=100))
 
 ONE_BY_ONE = reasons(("driver", "restarts"), "a driver judges a record by the records before it, also in a batch")
 IN_ORDER_OF_FEED = reasons(("driver", "restarts"), "a driver takes records in the order in which they are fed")
-REAL_CLOCK = {"spark_stream": "the clock of Spark is real"}
 
 CASES = [
     case(
@@ -72,7 +71,6 @@ CASES = [
         tick 11         → nothing
         counters ahead=1 bad_ticks=1 stream_time=10
         """,
-        cannot=REAL_CLOCK,
     ),
     case(
         "1.1",

@@ -15,7 +15,6 @@ LEFT_OUT_EARLY = Query(gaps(grace=2), left_out=True)  # alone: a record without 
 LEFT_OUT_VISIBLE = Query(sessions(5, grace=0, retention=ms(50)), left_out=True)
 LEFT_OUT_TIES = Query(sessions(5, grace=1, max_records=9), group={"tie": "tie"}, left_out=True)
 LEFT_OUT_AHEAD = Query(sessions(5, grace=1), left_out=True, max_ahead=10)
-REAL_CLOCK = {"spark_stream": "the clock of Spark is real"}
 NO_LEDGER = {"shuffle": "its steps give windows alone; `tests/python/spark/test_spark_left_out.py` has the other rows"}
 
 CASES = [
@@ -119,7 +118,6 @@ CASES = [
         ann 10          → nothing
         counters ahead=1 bad_ticks=1
         """,
-        cannot=REAL_CLOCK,
     ),
     case(
         "6.13, 1.4",
