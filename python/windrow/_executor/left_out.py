@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._arguments.duration import TIME_UNITS
-from windrow._executor.batches import Batches, picked
+from windrow._executor.batches import Batches, picked, rebased
 from windrow._executor.result_rows import of_records, of_windows
 from windrow._executor.stream.change_block import blocks_of
 from windrow._native import Query
@@ -88,7 +88,7 @@ class LeftOutRows:
 
     def unread(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
         """The records without a key, a time, a tie, a valid gap or a valid end. None if there are none."""
-        reasons = self._records.faults(rows)
+        reasons = self._records.faults(rebased(rows))
         if reasons.null_count == rows.num_rows:
             return None
         places = pc.indices_nonzero(reasons.is_valid())

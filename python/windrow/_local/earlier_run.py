@@ -101,10 +101,13 @@ def _casts(values: Any, kind: Any) -> bool:
             pc.assume_timezone(values, kind.tz)  # no cast makes times that clocks in a zone show twice or never
         made = values.cast(kind)
         made.validate(full=True)
-        if has_type(kind, pa.types.is_boolean):  # which it makes of any number
-            return bool(made.cast(values.type).equals(values))
-        return True
+        reads_times = has_type(values.type, _is_text) and has_type(kind, pa.types.is_temporal)
+        return reads_times or bool(made.cast(values.type).equals(values))
     return False
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _has_clock_only(kind: Any) -> bool:

@@ -92,6 +92,8 @@ class PandasColumns(Columns):
         written, _ = self.written(column)
         if isinstance(kind, pa.TimestampType):
             own: Any = self.schema([self._names.index(column)]).field(0).type
+            if not isinstance(own, pa.TimestampType):
+                return None
             zone = "" if own.tz == kind.tz else ".dt.tz_localize(None)"
             if own.tz != kind.tz and kind.tz is not None:
                 zone = f'.dt.tz_{"localize" if own.tz is None else "convert"}("{kind.tz}")'

@@ -224,6 +224,13 @@ def test_columns_may_be_of_any_type_and_fields_of_structs() -> None:
     assert answer["record"].to_pylist() == [{**record, "place.town": "Lugo"}]
 
 
+def test_columns_may_be_slices_of_structs_in_structs() -> None:
+    nested = pa.array([{"p": {"a": number}} for number in range(len(HOLES))])
+    rows = kept(HOLES.append_column("v", nested)[2:], columns=["v"]).agg(f=wr.first("v")).to_pylist()
+    assert [row["record"]["v"] for row in rows if row["op"] == "left_out"] == [{"p": {"a": 2}}, {"p": {"a": 3}}]
+    assert [row["f"] for row in rows if row["user"] == "bob"] == [{"p": {"a": 4}}]
+
+
 def test_each_record_of_a_cogroup_names_its_input() -> None:
     orders = pa.table({"user": [None, "ann"], "ts": pa.array([at(9), None], TICKS), "paid": [10, 20]})
     grouped = {"clicks": wr.group_by(HOLES, "user", time="ts"), "orders": wr.group_by(orders, "user", time="ts")}

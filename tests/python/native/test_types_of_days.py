@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -127,6 +129,33 @@ def test_an_interval_of_duckdb_and_a_duration_are_no_text_of_each_other(library:
     first = windowed(LIBRARIES[library](day(0, hour))).advance(None, to=ENDS[0], **LAST)
     with pytest.raises(ValueError, match=r"was duration\[us\] in the run before, and is INTERVAL now; allowed: dur"):
         windowed(other).advance(arrow(first.still_open), to=ENDS[1], **LAST)
+
+
+LOSSES = (
+    ([date(2026, 1, 1)], pa.date32(), [datetime(2026, 1, 1, 23, 5)], pa.timestamp("us")),
+    ([Decimal("1.25")], pa.decimal128(9, 2), [0.126], pa.float64()),
+    ([0.5], pa.float64(), [Decimal("12345678901234567.01")], pa.decimal128(38, 2)),
+    ([[0.5]], pa.list_(pa.float32()), [[0.1]], pa.list_(pa.float64())),
+    ([7], pa.int64(), ["007"], pa.string()),
+)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(("one", "before", "other", "after"), LOSSES, ids=[str(kind) for _, kind, *_ in LOSSES])
+def test_no_cast_is_shown_that_changes_a_value(library: str, one: Any, before: Any, other: Any, after: Any) -> None:
+    made = LIBRARIES[library]
+    first = windowed(made(day(0, pa.array(one, before)))).advance(None, to=ENDS[0], **LAST)
+    with pytest.raises(ValueError, match="'x' was .* in the run before, and is .* now; allowed: ") as refused:
+        windowed(made(day(1, pa.array(other, after)))).advance(first.still_open, to=ENDS[1], **LAST)
+    assert re.search(r"(?i)cast\(|astype|to_datetime|\.dt\.", str(refused.value)) is None
+
+
+def test_a_date_of_pandas_is_no_time_of_the_day_before() -> None:
+    days = [pd.DataFrame({"user": [1], "ts": [TIMES[0]], "x": [TIMES[0]]})]
+    days.append(pd.DataFrame({"user": [1], "ts": [TIMES[1]], "x": [date(2026, 5, 5)]}))
+    first = windowed(days[0]).advance(None, to=ENDS[0], **LAST)
+    with pytest.raises(ValueError, match="'x' was timestamp.* in the run before, and is date32"):
+        windowed(days[1]).advance(first.still_open, to=ENDS[1], **LAST)
 
 
 @pytest.mark.parametrize(("number", "offered"), [(1, True), (2, False)])

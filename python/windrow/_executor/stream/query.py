@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
-from windrow._executor.batches import read_schema
+from windrow._executor.batches import read_schema, rebased
 from windrow._executor.left_out import LeftOutRows
 from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import Plan
@@ -208,7 +208,7 @@ class StreamQuery:
 
     def faults(self, rows: pa.RecordBatch) -> pa.StringArray:
         """Why each row is in no window, whatever its time: `null_key` and so on. Null for other rows and for ticks."""
-        return self._records.faults(rows)
+        return self._records.faults(rebased(rows))
 
     @cached_property
     def block_query(self) -> Query:
