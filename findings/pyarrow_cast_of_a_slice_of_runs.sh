@@ -2,10 +2,9 @@
 # pyarrow casts a slice of a run-end encoded array as if the slice began at the first row.
 #
 # Runs are what writers give for columns with many equal values in a row. One would guess that a cast to the
-# type that an array has already gives the same values, or at least that a type which cannot be cast is an
-# error, as the cast to the plain type of the values is. But the cast of a slice gives the first rows of the
-# whole array. So does the cast of a slice of a struct with runs in it, whose other field has another type.
-# The array itself, and run_end_decode, are right.
+# type that an array already has gives the same values, or an error: a cast to the plain type of the values is
+# an error. But the cast of a slice gives the first rows of the whole array. A slice of a struct with runs in
+# it is wrong, too, if the cast changes the type of another field. The slice itself, and run_end_decode, are right.
 #
 # pyarrow 26.0.1, 2026-11-30.
 set -euo pipefail

@@ -53,7 +53,7 @@ def nullable(kind: pa.DataType) -> pa.DataType:
 
 
 def nulls(count: int, kind: Any, *, hidden: bool = False) -> pa.Array[Any]:
-    """So many nulls of any type, or values that nobody sees if they are `hidden` in those of a struct or an array.
+    """So many nulls of any type. `hidden`: any values instead, for the fields of a struct that is null.
 
     `pa.nulls` gives nested runs a bitmap, which they must not have, and crashes for an extension type of a union. Its
     structs have nulls where their fields are declared never null, which Parquet refuses.

@@ -174,7 +174,7 @@ def refused(
 def has_cast(kind: Any, own: Any) -> bool:
     """Whether a type may be made of another one: it means the same, or is written as text.
 
-    A number counts no known unit of time, and only integers have one text in all libraries.
+    A number is no time, because its unit is unknown. Only integers have the same text in all libraries.
 
     >>> has_cast(pa.string(), pa.int64()), has_cast(pa.string(), pa.duration("s")), has_cast(pa.int64(), pa.string())
     (True, False, True)

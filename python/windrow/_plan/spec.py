@@ -148,7 +148,7 @@ class Spec:
 
     @property
     def of_faults(self) -> Self:
-        """For the faults of records, on which no aggregate and no rule for sessions has a say."""
+        """For the faults of records, which do not depend on aggregates and rules for sessions."""
         return self.with_only({"name": "windrow.records", "function": "count"})
 
     @property
