@@ -85,7 +85,7 @@ impl Faults {
         own.map(|(fault, _)| *fault)
     }
 
-    /// The name of the fault of each row, for those that have one.
+    /// The name of each row's fault, null for a row without one.
     pub(crate) fn names(&self) -> StringArray {
         let rows = 0..self.records.len();
         rows.map(|row| self.of(row).map(Fault::name)).collect()

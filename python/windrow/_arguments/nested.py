@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 # pyarrow has views from 16 on.
-_MAKERS = {"ListType": "list_", "LargeListType": "large_list", "ListViewType": "list_view"}
-_MAKERS |= {"LargeListViewType": "large_list_view", "FixedSizeListType": "list_"}
-LIST_TYPES: tuple[type[Any], ...] = tuple(getattr(pa, name) for name in _MAKERS if hasattr(pa, name))
+LIST_MAKERS = {"ListType": "list_", "LargeListType": "large_list", "ListViewType": "list_view"}
+LIST_MAKERS |= {"LargeListViewType": "large_list_view", "FixedSizeListType": "list_"}
+"""What makes a type of lists, by the name of its class."""
+LIST_TYPES: tuple[type[Any], ...] = tuple(getattr(pa, name) for name in LIST_MAKERS if hasattr(pa, name))
 """The types of lists, of those that the installed pyarrow has; a map is another type."""
 
 
@@ -39,7 +40,7 @@ def with_inner(kind: Any, change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> A
         of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
         return of_fields(fields[0].with_nullable(False), fields[1], kind.keys_sorted)
     size = [kind.list_size] if isinstance(kind, pa.FixedSizeListType) else []
-    return getattr(pa, _MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
+    return getattr(pa, LIST_MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
 
 
 def nullable(kind: pa.DataType) -> pa.DataType:

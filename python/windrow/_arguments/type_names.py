@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import LIST_MAKERS
+
 _ALIASES = {"Boolean": "bool", "Utf8": "string", "LargeUtf8": "large_string", "Utf8View": "string_view"}
 _ALIASES |= {"LargeBinary": "large_binary", "BinaryView": "binary_view"}
-_MAKERS = {"List": "list_", "FixedSizeList": "list_", "LargeList": "large_list", "ListView": "list_view"}
-_MAKERS |= {"LargeListView": "large_list_view", "RunEndEncoded": "run_end_encoded", "FixedSizeBinary": "binary"}
+_MAKERS = {name.removesuffix("Type"): maker for name, maker in LIST_MAKERS.items()}
+_MAKERS |= {"RunEndEncoded": "run_end_encoded", "FixedSizeBinary": "binary"}
 _UNITS = {"Second": "s", "Millisecond": "ms", "Microsecond": "us", "Nanosecond": "ns"}
 _PLAIN = re.compile(r"([a-z]+\d*)(?:\((-?\w+)(?:,(-?\w+))?\))?")
 _DIGITS = 38

@@ -15,7 +15,7 @@ from windrow._executor.open_windows import END, START, OpenWindows, shown_aggreg
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._folds.python_shape import plain
 from windrow._local.columns import Columns
-from windrow._local.results import table_of, without_views
+from windrow._local.results import of_type, table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
 from windrow._plan.earlier_types import query_of
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -153,9 +153,8 @@ def binary_states(column: Any) -> Any:
 
 
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:
-    own: Any = plain(decoded(column.type))
-    if own != column.type:  # pyarrow cannot cast runs, nor dictionaries of views or within other types
-        column = pa.chunked_array([rebuilt(part, own) for part in column.chunks], own)
+    # pyarrow cannot cast runs, nor dictionaries of views or within other types.
+    column = of_type(column, plain(decoded(column.type)))
     try:
         return column if column.type == kind else column.cast(kind)
     except pa.ArrowException as error:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpression, Reference, stands_for
-from windrow._arguments.nested import inner_fields
+from windrow._arguments.nested import LIST_MAKERS, inner_fields
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
@@ -239,8 +239,7 @@ def arrow_words(kind: Any) -> str:
     if pa.types.is_run_end_encoded(kind):
         return f"pyarrow.run_end_encoded({arrow_words(kind.run_end_type)}, {arrow_words(kind.value_type)})"
     if fields := inner_fields(kind):
-        name = "map_" if isinstance(kind, pa.MapType) else f"{str(kind).partition('<')[0].removeprefix('fixed_size_')}"
-        name = "list_" if name == "list" else name
+        name = "map_" if isinstance(kind, pa.MapType) else LIST_MAKERS[type(kind).__name__]
         size = [str(kind.list_size)] if isinstance(kind, pa.FixedSizeListType) else []
         return f"pyarrow.{name}({', '.join([*(arrow_words(field.type) for field in fields), *size])})"
     if pa.types.is_timestamp(kind):

@@ -13,6 +13,7 @@ from windrow._executor.batches import stream_reader
 from windrow._folds.python_shape import has_type
 from windrow._local.advance import clock_of
 from windrow._local.columns import Columns
+from windrow._plan.casts import is_text
 from windrow._plan.earlier_types import arranged, filled, is_wider, refused, retyped, types_of
 from windrow._plan.plan import Plan
 
@@ -101,13 +102,9 @@ def _casts(values: Any, kind: Any) -> bool:
             pc.assume_timezone(values, kind.tz)  # no cast makes times that clocks in a zone show twice or never
         made = values.cast(kind)
         made.validate(full=True)
-        reads_times = has_type(values.type, _is_text) and has_type(kind, pa.types.is_temporal)
+        reads_times = has_type(values.type, is_text) and has_type(kind, pa.types.is_temporal)
         return reads_times or bool(made.cast(values.type).equals(values))
     return False
-
-
-def _is_text(kind: Any) -> bool:
-    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _has_clock_only(kind: Any) -> bool:

@@ -108,7 +108,7 @@ class Casts(NamedTuple):
         """
         column, kind = self._plain(column, kind)
         known = [value for value in values if _is_finite(value)]
-        if _is_text(kind):
+        if is_text(kind):
             return self._of_text(*self._filled(column, known))
         if pa.types.is_time(kind):
             unit = ("ns", "_NS") if kind == pa.time64("ns") else ("us", "")
@@ -137,7 +137,7 @@ class Casts(NamedTuple):
         """The type of a gap column, and the casts that make one of numbers or text; the arguments of `of`."""
         column, kind = self._plain(column, kind)
         allowed = self.duration
-        if _is_text(kind):
+        if is_text(kind):
             column, texts = self._filled(column, values)
             numbers = [_number(text) for text in texts]
             if texts and None in numbers:
@@ -161,7 +161,7 @@ class Casts(NamedTuple):
         column, kind = self._plain(column, kind)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return self.nonzero.format(column)
-        if not _is_text(kind):
+        if not is_text(kind):
             return None
         words = [word for word in map(str, values) if _WORD.fullmatch(word)]
         true = next((word for word in words if word.casefold() in _TRUE), words[0] if words else "true")
@@ -254,7 +254,8 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values are text, in any of Arrow's layouts."""
     return str(kind) in ("string", "large_string", "string_view")
 
 
