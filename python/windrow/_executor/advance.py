@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -65,7 +66,9 @@ def advance(
             before = read_clock(opened.clocks[0][0]) if len(opened.clocks) == 1 else None
             if before is None:
                 raise
-            raise refused(error, before, columns, plan.time, spark_cast, of_library=spark_names) from error
+            raise refused(
+                error, before, columns, plan.time, partial(spark_cast, columns), of_library=spark_names
+            ) from error
         counted |= operator_counters(operator)
         yield packed_rows([(CLOCK, 0, clock), (COUNTERS, shard, json.dumps(counted).encode())])
 

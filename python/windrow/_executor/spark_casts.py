@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.nested import inner_fields
+from windrow._arguments.type_names import is_number
+from windrow._plan.earlier_types import arranged, is_wider
 
 _NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"} | {
     "date32[day]": "date",
@@ -19,15 +21,19 @@ _NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigi
 """Spark's names of types that Arrow calls otherwise."""
 
 
-def spark_cast(column: str, kind: Any) -> str:
-    """An expression of Spark for a column in another type.
+def spark_cast(schema: pa.Schema, column: str, kind: Any) -> str | None:
+    """An expression of Spark for a column in another type; None if Spark has only one that may round its values.
 
     Spark casts structs by the places of their fields, so this takes fields by their names.
 
-    >>> print(spark_cast("x", pa.list_(pa.struct({"b": pa.int8()}))))
+    >>> schema = pa.schema({"x": pa.list_(pa.struct({"b": pa.int64()})), "y": pa.float64()})
+    >>> print(spark_cast(schema, "x", pa.list_(pa.struct({"b": pa.int8()}))))
     F.transform(F.col('x'), lambda x: F.when(x.isNotNull(), F.struct(x['b'].cast("tinyint").alias('b'))))
+    >>> print(spark_cast(schema, "y", pa.int64()))
+    None
     """
-    return _cast(f"F.col({column!r})", kind)
+    own = schema.field(column).type
+    return _cast(f"F.col({column!r})", kind) if _is_exact(arranged(own, kind), kind) else None
 
 
 def spark_name(kind: Any) -> str:
@@ -49,6 +55,26 @@ def spark_name(kind: Any) -> str:
 def spark_names(_: str, was: Any, now: Any) -> tuple[str, str]:
     """What Spark calls the earlier type of a column and its own."""
     return spark_name(was), spark_name(now)
+
+
+def _is_exact(own: Any, kind: Any) -> bool:
+    """Whether a cast gives each value as it is, or an error. Nobody has looked at the values."""
+    if inner_fields(own):
+        pairs = zip(inner_fields(own), inner_fields(kind), strict=True)
+        return all(_is_exact(one.type, other.type) for one, other in pairs)
+    if pa.types.is_date(kind):
+        return not pa.types.is_timestamp(own)
+    if kind == pa.bool_():
+        return not is_number(own)
+    if not is_number(own) or not is_number(kind) or own == kind or is_wider(kind, own):
+        return True
+    is_floating = pa.types.is_floating(own) or pa.types.is_floating(kind)
+    return not is_floating and _digits(own) <= _digits(kind)
+
+
+def _digits(kind: Any) -> int:
+    """Digits behind the point."""
+    return int(kind.scale) if pa.types.is_decimal(kind) else 0
 
 
 def _cast(values: str, kind: Any) -> str:

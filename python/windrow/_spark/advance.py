@@ -217,8 +217,9 @@ def _has_type(field: StructField, wanted: pa.Field[Any]) -> bool:
 def _check_type(field: StructField, wanted: pa.Field[Any]) -> None:
     kind = arrow_field("open", field, compared=True).type
     if nullable(kind) != wanted.type and not is_wider(wanted.type, kind):
-        fix = f"{spark_cast(field.name, kind)} in its data"
-        allowed = f"{wanted.type}, as the key of the query, or a narrower type of the same kind, such as after {fix}"
+        cast = spark_cast(pa.schema({field.name: wanted.type}), field.name, kind)
+        allowed = f"{wanted.type}, as the key of the query, or a narrower type of the same kind"
+        allowed += "" if cast is None else f", such as after {cast} in its data"
         raise bad_value("open", f"the column {field.name!r} of type {kind}", allowed)
 
 

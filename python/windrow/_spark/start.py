@@ -10,6 +10,7 @@ the name of the table, which each state keeps. A state with another name is an e
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -82,7 +83,8 @@ class Start:
             operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
         except ValueError as error:
             words: dict[str, Any] = {"anew": BEGINS_ANEW, "of_library": spark_names}
-            raise refused(error, read_clock(clock), plan.schema, plan.time, spark_cast, **words) from error
+            cast = partial(spark_cast, plan.schema)
+            raise refused(error, read_clock(clock), plan.schema, plan.time, cast, **words) from error
         self.name = opened.name(kind)
 
     def entries(self, shipment: Shipment) -> DataFrame:
