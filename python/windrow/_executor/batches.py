@@ -120,8 +120,8 @@ def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
     batches = RowColumns([rebased(batch)], places, None, 1).read_all()
     columns = []
     for number, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
-        found = pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)])
-        columns.append(column_of(name, found, column.type))
+        found = [column_of(name, rows_of.column(number), column.type) for rows_of in batches]
+        columns.append(pa.concat_arrays(found or [column.slice(0, 0)]))
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 

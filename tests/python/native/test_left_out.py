@@ -12,6 +12,7 @@ import pytest
 
 import windrow as wr
 
+from ..harness.layouts import Marked
 from ..harness.libraries import LIBRARIES
 from ..harness.tables import arrow
 from ..scenes import at
@@ -229,6 +230,13 @@ def test_columns_may_be_slices_of_structs_in_structs() -> None:
     rows = kept(HOLES.append_column("v", nested)[2:], columns=["v"]).agg(f=wr.first("v")).to_pylist()
     assert [row["record"]["v"] for row in rows if row["op"] == "left_out"] == [{"p": {"a": 2}}, {"p": {"a": 3}}]
     assert [row["f"] for row in rows if row["user"] == "bob"] == [{"p": {"a": 4}}]
+
+
+def test_columns_may_be_of_an_extension_type_that_is_not_registered() -> None:
+    texts = pa.StructArray.from_arrays([HOLES["amount"].chunk(0).cast(pa.string())], ["x"])
+    data = HOLES.append_column("x", pa.ExtensionArray.from_storage(Marked(), texts))
+    rows = kept(data, columns=["x", "amount"]).agg(n=wr.count())
+    assert [row["record"]["x"] for row in left_out(rows)] == [{"x": "2"}, {"x": "3"}, {"x": "4"}]
 
 
 def test_each_record_of_a_cogroup_names_its_input() -> None:
