@@ -21,6 +21,7 @@ _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Fractional digits of a second."""
 _NUMBER = r"^\s*(?P<sign>[+-]?)(?P<whole>\d{1,19})(?:\.(?P<fraction>\d*))?\s*$"
 _NO_WHOLE = r"^(\s*[+-]?)\.(\d)"
+_ANY_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _EXPONENT = r"^\s*[+-]?(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}\s*$"
 
 
@@ -49,8 +50,10 @@ class Epoch:
         finest: Unit = "ns" if unit == "ns" else "us"
         if pa.types.is_floating(kind):
             return cls(argument, column, unit, finest)
-        fraction = pc.struct_field(pc.extract_regex(_in_digits(sample.cast(pa.string())), _NUMBER), "fraction")
-        digits: Any = pc.max(pc.utf8_length(pc.utf8_rtrim(fraction, "0"))).as_py()
+        digits = kind.scale if pa.types.is_decimal(kind) else 0
+        if not 0 < digits <= 9 - _DIGITS[unit]:
+            fraction = pc.struct_field(pc.extract_regex(_in_digits(sample.cast(pa.string())), _NUMBER), "fraction")
+            digits = pc.max(pc.utf8_length(pc.utf8_rtrim(fraction, "0"))).as_py()
         if not digits:
             return cls(argument, column, unit, unit)
         return cls(argument, column, unit, "us" if digits + _DIGITS[unit] <= 6 else "ns")
@@ -64,22 +67,29 @@ class Epoch:
         except pa.ArrowInvalid:
             raise self._error(_wrong(values)) from None
 
-    def _error(self, wrong: object) -> ValueError:
-        digits = _DIGITS[self.ticks] - _DIGITS[self.unit]
-        most = Decimal(2**63 - 1).scaleb(-digits)
+    def _error(self, wrong: Any) -> ValueError:
+        most = Decimal(2**63 - 1).scaleb(_DIGITS[self.unit] - _DIGITS[self.ticks])
         allowed = f"numbers up to {most}"
-        [text] = _in_digits(pa.array([str(wrong)])).to_pylist()
-        number = re.match(r"\s*[+-]?\d+(?:\.(?P<fraction>\d*))?\s*$", text, re.ASCII)
-        if isinstance(wrong, str) and number is None:
+        text = str(wrong).strip()
+        if isinstance(wrong, str) and not re.fullmatch(_ANY_NUMBER, text, re.ASCII):
             fix = f"--null {shlex.quote(wrong)} makes it null"
-            if re.match(r"\s*[+-]?\d*,\d+\s*$", wrong):
+            if re.match(r"[+-]?\d*,\d+$", text):
                 fix = "--decimal , reads it"
-            elif self.argument == "--time" and re.match(r"\s*\d{4}-\d\d", wrong):
+            elif self.argument == "--time" and re.match(r"\d{4}-\d\d", text):
                 fix = "text in ISO 8601 needs no --time-unit"
             allowed = f"numbers, as the unit {self.unit} counts them; {fix}"
-        elif number is not None and abs(Decimal(text)) <= most and len((number["fraction"] or "").rstrip("0")) > digits:
-            allowed += f" in whole {self.ticks}, as the first values are; --type {self.column}=double reads fractions"
+        elif abs(float(wrong)) <= most:
+            allowed += f" in whole {self.ticks}{self._finer(text)}"
         return bad_value(f"{self.argument}: column {self.column!r}", wrong, allowed)
+
+    def _finer(self, text: str) -> str:
+        """What reads a number that has more digits behind the point than ticks."""
+        digits = 9 - _DIGITS[self.unit]
+        try:
+            pa.array([text]).cast(pa.decimal128(38, digits))
+        except pa.ArrowInvalid:
+            return "" if self.unit == "ns" else f"; --type {self.column}=double rounds to microseconds"
+        return f", as the first values are; --type '{self.column}=decimal(38,{digits})' reads it"
 
     def _ticks(self, values: pa.Array[Any]) -> Any:
         digits = _DIGITS[self.ticks] - _DIGITS[self.unit]

@@ -228,8 +228,8 @@ def test_epochs_before_1970_and_nanoseconds(command: Command) -> None:
     write("user,ts", ["ann", "-0.5"], ["ann", "0.123456789"])
     assert "1969-12-31 23:59:59.500000000,1970-01-01 00:00:00.123456789,2" in command(line).out
     write("user,ts", *[["ann", "0"]] * 200_000, ["ann", "0.5"])
-    assert "--type ts=double reads fractions" in command.refused(line)
-    command(f"{line} --type ts=double")
+    assert command.refused(line).endswith("as the first values are; --type 'ts=decimal(38,9)' reads it")
+    assert "1970-01-01 00:00:00.500000000,200001" in command(f"{line} --type 'ts=decimal(38,9)'").out
     for large in (str(2**63), f"-{2**63 + 1}"):
         write("user,ts", ["ann", "5"], ["ann", str(2**63 - 1)], ["ann", large])
         assert f"got '{large}'; allowed: numbers up to" in command.refused(line)
@@ -323,11 +323,13 @@ def test_a_number_has_any_spelling_where_a_unit_counts(text: str, others: int, c
 @pytest.mark.parametrize(
     ("values", "kind", "allowed"),
     [
-        (["99999999999999999999.5"], pa.decimal128(30, 1), "numbers up to 9223372036854775807"),
+        (["99999999999999999999.5"], pa.decimal128(30, 1), "numbers up to 9223372036854.775807"),
         (["9999999999999999.5"], pa.decimal128(30, 1), "numbers up to 9223372036854.775807"),
         (["1e30"], None, "numbers up to 9223372036854775807"),
         (["1777885200000.50"], pa.decimal128(20, 2), "--time-unit ms"),
-        (["1.5000000001"], pa.decimal128(30, 10), "--type ts=double reads fractions"),
+        (["1.5000000001"], pa.decimal128(30, 10), "in whole ns; --type ts=double rounds to microseconds"),
+        (["1e-9999"], None, "in whole s; --type ts=double rounds to microseconds"),
+        (["1e9999"], None, "numbers up to 9223372036854775807"),
         (["1,5"], None, "--decimal , reads it"),
         (["0x10"], None, "--null 0x10 makes it null"),
         (["1 000"], None, "--null '1 000' makes it null"),
@@ -345,7 +347,7 @@ def test_numbers_that_no_unit_counts_name_an_option_that_works(
     message = command.refused(line)
     assert f"--time: column 'ts': got '{values[0]}'; allowed: " in message
     assert message.endswith(allowed)
-    option = re.search(r"(--\S+ (?:'.*?'|\S+))(?: reads| makes|$)", allowed)
+    option = re.search(r"(--\S+ (?:'.*?'|\S+))(?: reads| rounds| makes|$)", allowed)
     if option is not None:
         command(f"{line.replace(' --time-unit s', '')} {option[1]}" if "unit" in option[1] else f"{line} {option[1]}")
 
