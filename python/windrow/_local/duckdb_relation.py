@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression, Reference, stands_for
+from windrow._arguments.type_names import is_text
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.duckdb_types import (
@@ -117,12 +119,15 @@ class RelationColumns(Columns):
         return None if found is None else f"{found}{stands_for(written)}"
 
     def _gives(self, cast: str, values: Any, kind: Any) -> bool:
-        """Whether DuckDB has a cast, and Arrow the same one. Those of a clock to another zone are DuckDB's alone."""
+        """Whether DuckDB has a cast, and Arrow the same one. DuckDB alone reads text in the zone of its session."""
         try:
             made = self._relation.project(f"{cast} AS made")
             found = made.project(_crossed("made", made.types[0])).to_arrow_table()[0]
-            zones = (getattr(each, "tz", None) is None for each in (kind, values.type))
-            return len({*zones}) == 2 or bool(found.cast(kind).equals(values.cast(kind)))
+            if _zone(found) == _zone(values):
+                return bool(found.cast(kind).equals(values.cast(kind)))
+            clock, zoned = (values, found) if _zone(values) is None else (found, values)
+            times = pa.timestamp(zoned.type.unit)
+            return is_text(clock.type) or bool(pc.assume_timezone(clock.cast(times), _zone(zoned)).equals(zoned))
         except Exception:  # DuckDB's errors have many classes, of which a module that is not imported knows none
             return False
 
@@ -249,6 +254,11 @@ def _type_of(kind: Any) -> Any:
         return duckdb.from_arrow(pa.table({"column": pa.array([], kind)})).types[0]
     except (duckdb.Error, pa.ArrowException):
         return None
+
+
+def _zone(values: Any) -> Any:
+    """The zone of times; None for clocks and other values."""
+    return getattr(values.type, "tz", None)
 
 
 def _crossed(column: str, kind: Any) -> str:

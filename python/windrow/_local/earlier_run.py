@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.type_names import is_text
 from windrow._executor.batches import stream_reader
 from windrow._folds.python_shape import has_type
 from windrow._local.advance import clock_of
 from windrow._local.columns import Columns
-from windrow._plan.casts import is_text
 from windrow._plan.earlier_types import arranged, filled, is_wider, refused, retyped, types_of
 from windrow._plan.plan import Plan
 
@@ -76,6 +76,8 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
             return None
         if column != plan.time and _has_zone(kind) and _has_clock_only(values.type):
             return None  # only times of records keep the name of their zone
+        if pa.types.is_date(kind) and _has_zone(values.type):
+            return None  # libraries differ in whose date it is
         if pa.types.is_nested(kind):
             # From lists of times of NumPy, which pandas has, pyarrow takes the numbers without their unit.
             has_times = has_type(kind, pa.types.is_temporal) and table.has_floats_for_nulls
@@ -98,8 +100,10 @@ def _values(source: Columns, column: str) -> Any:
 def _casts(values: Any, kind: Any) -> bool:
     """Whether Arrow casts all values, changes none, and makes valid data, which pyarrow does not of views of lists."""
     with suppress(pa.ArrowException):
-        if _has_clock_only(values.type) and _has_zone(kind):
-            pc.assume_timezone(values, kind.tz)  # no cast makes times that clocks in a zone show twice or never
+        if _has_clock_only(values.type) and _has_zone(kind):  # clocks in a zone show some times twice, some never
+            pc.assume_timezone(values.cast(pa.timestamp(kind.unit)), kind.tz)
+        if _has_zone(values.type) and _has_clock_only(kind):
+            pc.assume_timezone(pc.local_timestamp(values), values.type.tz)
         made = values.cast(kind)
         made.validate(full=True)
         reads_times = has_type(values.type, is_text) and has_type(kind, pa.types.is_temporal)
@@ -108,7 +112,7 @@ def _casts(values: Any, kind: Any) -> bool:
 
 
 def _has_clock_only(kind: Any) -> bool:
-    return pa.types.is_timestamp(kind) and kind.tz is None
+    return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
 
 
 def _has_zone(kind: Any) -> bool:

@@ -137,6 +137,8 @@ LOSSES = (
     ([0.5], pa.float64(), [Decimal("12345678901234567.01")], pa.decimal128(38, 2)),
     ([[0.5]], pa.list_(pa.float32()), [[0.1]], pa.list_(pa.float64())),
     ([7], pa.int64(), ["007"], pa.string()),
+    ([date(2026, 1, 1)], pa.date32(), [datetime(2026, 1, 1)], pa.timestamp("us", "UTC")),  # whose date differs
+    ([datetime(2026, 1, 1)], pa.timestamp("us", "UTC"), [date(2026, 1, 1)], pa.date32()),
 )
 
 
@@ -164,6 +166,42 @@ def test_only_0_and_1_may_become_booleans(number: int, offered: bool) -> None:
     with pytest.raises(ValueError, match="^open: column 'x' was bool in the run before, and is int64 now; ") as refused:
         windowed(day(1, pa.array([number]))).advance(first.still_open, to=ENDS[1], **LAST)
     assert ("cast(pyarrow.bool_())" in str(refused.value)) == offered
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(("hour", "offered"), [(0, False), (1, False), (2, True)])
+def test_no_cast_makes_one_clock_of_times_that_a_zone_shows_twice(library: str, hour: int, offered: bool) -> None:
+    """The hour from 2 to 3 comes twice."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'Europe/Berlin'")
+    zoned = pa.array([datetime(2026, 10, 25, hour, 30, tzinfo=UTC)], pa.timestamp("us", "Europe/Berlin"))
+
+    def made(number: int, values: Any) -> Any:
+        rows = day(number, values)
+        return connection.from_arrow(rows) if library == "duckdb" else LIBRARIES[library](rows)
+
+    first = windowed(made(0, pa.array([datetime(2026, 5, 4)], pa.timestamp("us")))).advance(None, to=ENDS[0], **LAST)
+    with pytest.raises(ValueError, match=r"^open: column 'x' was (timestamp\[us\]|TIMESTAMP) in the run") as refused:
+        windowed(made(1, zoned)).advance(first.still_open, to=ENDS[1], **LAST)
+    assert bool(re.search(r"CAST\(|local_timestamp|_zone\(|localize\(", str(refused.value))) == offered
+
+
+@pytest.mark.parametrize(("hour", "offered"), [(1, False), (3, True)])
+def test_no_cast_of_duckdb_makes_times_that_the_zone_of_its_session_shows_twice(hour: int, offered: bool) -> None:
+    """The day before had another zone, which shows each of these times once."""
+
+    def run(before: Any, zone: str, ts: str, to: datetime) -> Any:
+        connection = duckdb.connect()
+        connection.execute(f"SET TimeZone = '{zone}'")
+        return windowed(connection.sql(f"SELECT 1 AS user, {ts} AS ts, 1 AS x")).advance(before, to=to, **LAST)
+
+    first = run(
+        None, "Europe/Berlin", "TIMESTAMPTZ '2026-10-31 23:00:00+00'", datetime(2026, 10, 31, 23, 1, tzinfo=UTC)
+    )
+    opened = arrow(first.still_open)
+    with pytest.raises(ValueError, match="^open: column 'ts' was .* in the run before, and is ") as refused:
+        run(opened, "America/New_York", f"TIMESTAMP '2026-11-01 0{hour}:30:00'", datetime(2026, 11, 2))
+    assert ('CAST("ts" AS TIMESTAMP' in str(refused.value)) == offered
 
 
 @pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas"])
