@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.type_names import is_number
+
 _DIGITS = 38
 _UNITS = ("s", "ms", "us", "ns")
 
@@ -148,7 +150,7 @@ def _fitting(what: str, kind: str, work: Any) -> Any:
 
 def _number(value: Any) -> Any:
     kind = value.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not is_number(kind):
         raise TypeError(
             f"got a result of type {kind}; allowed: results that are numbers, two times (for -), or two durations (for "
             "+, - and /); turn other types into a number with then"

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.nested import LIST_TYPES, nulls
+from windrow._arguments.type_names import is_number, is_text
 from windrow._folds.python_shape import is_bytes
-
-_TEXTS = ("string", "large_string", "string_view")
 
 
 def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
@@ -96,13 +95,9 @@ def _becomes(actual: Any, wanted: Any) -> bool:
     return all(of_any_length) or any(belongs(actual) and belongs(wanted) for belongs in FAMILIES)
 
 
-def is_number(kind: Any) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
 FAMILIES: tuple[Callable[[Any], bool], ...] = (
     is_number,
-    lambda kind: str(kind) in _TEXTS,
+    is_text,
     is_bytes,
     lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
     lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,

@@ -29,12 +29,11 @@ import pyarrow.compute as pc
 from windrow._aggregates.conversion import as_type
 from windrow._arguments.errors import aggregate_argument, bad_type
 from windrow._arguments.nested import no_rows, nullable, nulls
+from windrow._arguments.type_names import VIEWS
 from windrow._folds.python_values import value_text
 from windrow._folds.user_code import user_frame
 
 Number = int | float | Decimal
-
-_VIEWS: dict[str, pa.DataType] = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 
 
 @dataclass(frozen=True)
@@ -296,7 +295,7 @@ def _only(values: Any, kept: Any) -> Any:
         return values
     if isinstance(kind, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(kind, _only(values.storage, kept))
-    plain = _VIEWS.get(str(kind))
+    plain = VIEWS.get(str(kind))
     if plain is not None:  # pyarrow cannot choose among views
         return _only(values.cast(plain), kept).cast(kind)
     null = nulls(1, kind)

@@ -19,6 +19,20 @@ _PLAIN = re.compile(r"([a-z]+\d*)(?:\((-?\w+)(?:,(-?\w+))?\))?")
 _DIGITS = 38
 
 
+VIEWS: dict[str, pa.DataType] = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+"""The types that serve where pyarrow takes no views."""
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values are text, in any of Arrow's layouts."""
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values are integers, floats or decimals."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
 def named(text: object) -> pa.DataType | None:
     """The type of a name; None if it has none, as a struct whose fields have no order.
 

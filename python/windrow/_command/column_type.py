@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_value, unknown_word
+from windrow._arguments.type_names import is_number
 from windrow._command.csv_rows import TextFormat
 
 Cast: TypeAlias = "Callable[[pa.Array[Any]], pa.Array[Any]]"
@@ -59,8 +60,7 @@ def cast(values: pa.Array[Any], kind: pa.DataType, text: TextFormat) -> pa.Array
     """The values of text as another type, without white space around them. Raises `ArrowInvalid`."""
     if pa.types.is_string(kind):
         return values
-    is_number = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind)
-    if text.decimal != "." and is_number:
+    if text.decimal != "." and is_number(kind):
         values = pc.replace_substring(values, text.decimal, ".")
     try:
         return values.cast(kind)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_column_type, unknown_word
+from windrow._arguments.type_names import is_number
 from windrow._command.column_type import Cast
 from windrow._command.epoch import UNITS, Epoch, Unit
 
@@ -35,8 +36,7 @@ class GapColumn:
         """The gap type, and a function that converts values of type `kind` to it. `TypeError` if they are no gaps."""
         if pa.types.is_duration(kind):
             return kind, lambda values: values
-        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        if (is_number or pa.types.is_string(kind)) and self.unit is not None:
+        if (is_number(kind) or pa.types.is_string(kind)) and self.unit is not None:
             epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)
             target = pa.duration(epoch.ticks)
             return target, lambda values: epoch.counted(values).cast(target)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_column_type, bad_value, unknown_word
+from windrow._arguments.type_names import is_number, is_text
 from windrow._command.column_type import Cast
 from windrow._command.epoch import UNITS, Epoch, Unit
 from windrow._command.time_format import TimeFormat, is_time
@@ -63,16 +64,14 @@ class TimeColumn:
             return kind, lambda values: values
         if pa.types.is_null(kind) or pa.types.is_date(kind):
             return _MICROSECONDS, lambda values: values.cast(_MICROSECONDS)
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        if (is_number or is_text) and self.unit is not None:
+        if (is_number(kind) or is_text(kind)) and self.unit is not None:
             epoch = Epoch.of(self.argument, self.name, self.unit, sample)
             target = pa.timestamp(epoch.ticks)
             return target, lambda values: self._in_range(epoch.counted(values), values, target)
-        if is_number and self.format is None:
+        if is_number(kind) and self.format is None:
             allowed = f"timestamps; numbers with --time-unit {'|'.join(UNITS)}, which they count since 1970"
             raise bad_column_type(self.argument, self.name, kind, allowed + _hint(sample))
-        if is_number or is_text:
+        if is_number(kind) or is_text(kind):
             return self._of_text(sample.cast(pa.string()))
         raise bad_column_type(self.argument, self.name, kind, "timestamps, dates, text, or numbers with --time-unit")
 
@@ -83,8 +82,8 @@ class TimeColumn:
         is_early, is_late = compute.less(ticks, max(first, -(2**63))), compute.greater(ticks, min(last, 2**63 - 1))
         is_wrong = compute.or_(is_early, is_late)
         if compute.any(is_wrong).as_py():
-            is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-            wrong = (values if is_number else values.cast(pa.string())).filter(is_wrong)
+            is_plain = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+            wrong = (values if is_plain else values.cast(pa.string())).filter(is_wrong)
             hint = _hint(wrong)
             allowed = f"times of the years 1 to 9999, as --time-unit {self.unit} counts them"
             allowed += "" if hint.endswith(f" {self.unit}") else hint

@@ -11,12 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.nested import LIST_TYPES, inner_fields, nulls, with_inner
+from windrow._arguments.type_names import VIEWS
 from windrow._native import RowColumns
 
 _LISTS: Any = (*LIST_TYPES, pa.MapType)
-
-
-_VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 _ASTRAY = (
     "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's "
     "validate(full=True))"
@@ -44,7 +42,7 @@ def decoded(kind: Any) -> Any:
         return (pa.sparse_union if kind.mode == "sparse" else pa.dense_union)(members, kind.type_codes)
     if pa.types.is_run_end_encoded(kind) or (pa.types.is_dictionary(kind) and _is_lost(kind)):
         values = kind.value_type
-        return _VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
+        return VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
     if is_encoded(kind):
         kind = (pa.large_list if str(kind).startswith("large") else pa.list_)(kind.value_field)
     return with_inner(kind, lambda field: field.with_type(decoded(field.type)))
@@ -164,7 +162,7 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return _taken(rebuilt(array.dictionary, kind), array.indices)
     if pa.types.is_dictionary(own) and not pa.types.is_dictionary(kind):
         # pyarrow casts no dictionary of views or of nested values, and takes no views.
-        plain = _VIEWS.get(str(own.value_type))
+        plain = VIEWS.get(str(own.value_type))
         values = array.dictionary if plain is None else array.dictionary.cast(plain)
         return rebuilt(_taken(values, array.indices), kind)
     if pa.types.is_struct(own) and pa.types.is_struct(kind):

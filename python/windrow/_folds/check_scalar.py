@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.instant import in_utc
+from windrow._arguments.type_names import is_text
 
 Check = Callable[[Any], Any]
 """From a value that is not None to what `pa.array` takes for it unchanged, or `UnfitError`."""
@@ -184,7 +185,7 @@ _CHECKS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Check]], ...
     (lambda kind: str(kind) == "extension<arrow.bool8>", lambda kind: _instance(kind, "a bool", _is_bool, int)),
     (pa.types.is_decimal, _decimal),
     (
-        lambda kind: str(kind) in ("string", "large_string", "string_view"),
+        is_text,
         lambda kind: _instance(kind, "a str", lambda value: isinstance(value, str)),
     ),
     (pa.types.is_fixed_size_binary, _fixed_bytes),

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Finish
 from windrow._arguments.nested import nulls, with_inner
+from windrow._arguments.type_names import VIEWS
 from windrow._executor.batches import Batches
 from windrow._executor.empty_arrays import is_encoded, rebuilt
 from windrow._local.dictionaries import capacity, widened
@@ -36,8 +37,8 @@ def is_null(kind: Any) -> bool:
 
 def without_views(kind: Any) -> pa.DataType:
     """The type with large strings and binaries in place of views, which pyarrow can neither sort, take nor join."""
-    if str(kind) in ("string_view", "binary_view"):
-        return pa.large_string() if str(kind) == "string_view" else pa.large_binary()
+    if str(kind) in VIEWS:
+        return VIEWS[str(kind)]
     if pa.types.is_dictionary(kind):
         values: Any = without_views(kind.value_type)
         kind = pa.dictionary(kind.index_type, values, kind.ordered)

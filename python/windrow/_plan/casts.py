@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from windrow._arguments.type_names import is_number, is_text
+
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _LONGEST = {"s": 1e11, "ms": 1e14, "us": 1e17, "ns": 2**63}
 """Larger numbers count a smaller unit: each bound but the last is the year 5138."""
@@ -159,7 +161,7 @@ class Casts(NamedTuple):
     def of_condition(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str | None:
         """A condition over a column of numbers or text; the arguments of `of`."""
         column, kind = self._plain(column, kind)
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        if is_number(kind):
             return self.nonzero.format(column)
         if not is_text(kind):
             return None
@@ -252,11 +254,6 @@ def _is_near(year: int) -> bool:
 
 def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether values are text, in any of Arrow's layouts."""
-    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _number(text: str) -> float | None:

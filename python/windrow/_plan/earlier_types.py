@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.nested import inner_fields, with_inner
-from windrow._arguments.type_names import named, words
+from windrow._arguments.type_names import is_number, named, words
 from windrow._plan.plan import Plan
 
 _RANGES = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)} | {
@@ -72,6 +72,12 @@ def is_wider(kind: Any, than: Any) -> bool:
         return pa.types.is_float32(than)
     wide, narrow = _RANGES.get(str(kind)), _RANGES.get(str(than))
     return wide is not None and narrow is not None and wide != narrow and wide[0] <= narrow[0] and narrow[1] <= wide[1]
+
+
+def _has_wider(kind: Any) -> bool:
+    """Whether a type has a wider one."""
+    scaled = [pa.decimal128(_DIGITS, kind.scale)] if pa.types.is_decimal(kind) else []
+    return any(is_wider(each, than=kind) for each in (pa.int64(), pa.float64(), *scaled))
 
 
 def filled(kind: Any, earlier: Any) -> Any:
@@ -158,7 +164,7 @@ def refused(
     shown, now = (None if was is None else of_library(name, was, now)) or (shown, str(now))
     has_nulls = was is not None and _has_nulls(was)
     made = None if was is None or has_nulls or not has_cast(arranged(was, kind), kind) else cast(name, was)
-    may_widen = was is not None and not inner_fields(was)
+    may_widen = was is not None and _has_wider(was)
     allowed = f"a {shown}" if name == time else f"{shown} or a wider type of the same kind" if may_widen else f"{shown}"
     fixes = [allowed if made is None else f"{allowed}: {made}"]
     if made is None and name not in (time, *earlier["keys"], *(earlier["windows"].get("cut_on") or ())):
@@ -192,7 +198,7 @@ def has_cast(kind: Any, own: Any) -> bool:
 
 
 def _sort(kind: Any) -> str:
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or kind == pa.bool_():
+    if is_number(kind) or kind == pa.bool_():
         return "number"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return "instant"

@@ -16,6 +16,7 @@ import pyarrow as pa
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.expression import Reference, column_reference, column_references, stands_for
+from windrow._arguments.type_names import is_text
 from windrow._executor.empty_arrays import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
@@ -321,7 +322,7 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
             raise bad_value("source", column, "each source column once")
     fields = [opened.field("source", column) for column in sources]
     for field in fields:
-        is_source = _is_integer(field.type) or str(field.type) in ("string", "large_string", "string_view")
+        is_source = _is_integer(field.type) or is_text(field.type)
         if not is_source and not opened.has_no_values(field.name):
             raise bad_column_type(
                 "source", opened.shown(field.name), field.type, "strings or integers, such as a topic and a partition"

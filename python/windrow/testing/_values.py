@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._aggregates.conversion import FAMILIES, is_number
+from windrow._aggregates.conversion import FAMILIES
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.nested import nullable, nulls
+from windrow._arguments.type_names import is_number
 from windrow._executor.empty_arrays import column_of, decoded
 from windrow._folds.check import check_of
 from windrow._folds.check_scalar import UnfitError

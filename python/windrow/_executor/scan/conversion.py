@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.nested import LIST_TYPES, inner_fields
+from windrow._arguments.type_names import is_text
 
 
 def is_convertible(own: Any, kind: Any, *, ignore_case: bool = False) -> bool:
@@ -115,10 +116,9 @@ def _is_wider(own: Any, kind: Any) -> bool:
         return bool(kind.scale >= own.scale and kind.precision - kind.scale >= own.precision - own.scale)
     if pa.types.is_duration(own):
         return bool(kind == pa.int64() or pa.types.is_duration(kind))
-    texts, bytes_ = ("string", "large_string", "string_view"), ("binary", "large_binary", "binary_view")
     if str(kind) in ("string", "binary"):
-        is_bytes = str(own) in bytes_ or str(own).startswith("fixed_size_binary")
-        return str(own) in texts if str(kind) == "string" and not is_bytes else is_bytes
+        is_bytes = str(own) in ("binary", "large_binary", "binary_view") or str(own).startswith("fixed_size_binary")
+        return is_text(own) if str(kind) == "string" and not is_bytes else is_bytes
     if pa.types.is_floating(own) and pa.types.is_floating(kind):
         return bool(kind.bit_width >= own.bit_width)
     is_time = pa.types.is_time(own) and pa.types.is_time64(kind)
