@@ -93,6 +93,11 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
     return error if clock is None else refused(error, clock, plan.schema, plan.time, cast, of_library=of_library)
 
 
+def has_cast(source: Columns, column: str, kind: pa.DataType) -> bool:
+    """Whether the values of a column become another type, as far as they can be looked at."""
+    return source.is_read_once or _casts(_values(source, column), kind)
+
+
 def _values(source: Columns, column: str) -> Any:
     return stream_reader(source.stream([list(source.names).index(column)])).read_all()[0]
 

@@ -27,7 +27,7 @@ from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns, finite
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.dictionaries import Dictionaries
-from windrow._local.earlier_run import holds_integers, refusal, with_earlier_types
+from windrow._local.earlier_run import has_cast, holds_integers, refusal, with_earlier_types
 from windrow._local.empty_columns import continued, fitted, passes, typed_stream
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.left_out import LeftOutRecords
@@ -76,8 +76,8 @@ class LocalInput(Input[Any]):
         return self._table.written(self.reference(column))
 
     def cast(self, column: str, kind: pa.DataType) -> str | None:
-        """In the words of the library of the data."""
-        return self._table.cast(self.reference(column), kind)
+        """In the words of the library of the data; None also if one of the values has no such cast."""
+        return self._table.cast(self.reference(column), kind) if has_cast(self._source, column, kind) else None
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
         """The library's name for the column."""

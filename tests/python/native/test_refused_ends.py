@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -68,6 +68,17 @@ def test_the_cast_of_an_end_keeps_what_the_clock_shows(library: str, zoned: str)
     made = converted(library, data, message[message.index(": ", message.index("time column")) + 2 :])
     sessions = wr.group_by(made, "user", time="started", end="ts").windowed_by(GAP).agg(length=wr.window_length())
     assert sorted(arrow(sessions)["length"].to_pylist()) == [timedelta(0), timedelta(minutes=20)]
+
+
+@pytest.mark.parametrize("zoned", ["started", "stopped"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas"])
+def test_no_cast_of_an_end_is_shown_for_a_clock_that_comes_twice(library: str, zoned: str) -> None:
+    clock = pa.array([datetime(2026, 10, 25, 2, 30)], pa.timestamp("us"))
+    there = pc.assume_timezone(clock, "Europe/Berlin", ambiguous="latest")
+    table = pa.table({"user": ["ann"], "started": clock, "stopped": clock})
+    data = of_library(library, table.set_column(table.column_names.index(zoned), zoned, there))
+    with pytest.raises(TypeError, match="^end: column 'stopped' has type .*, the type of the time column 'started'$"):
+        calls(data)
 
 
 def calls(data: pa.Table = CALLS, end: Any = "stopped", **options: Any) -> Any:
