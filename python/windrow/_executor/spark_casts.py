@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from windrow._arguments.nested import inner_fields
 from windrow._arguments.type_names import is_number
-from windrow._plan.earlier_types import arranged, is_wider
+from windrow._plan.earlier_types import arranged, has_cast, is_wider
 
 _NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"} | {
     "date32[day]": "date",
@@ -22,7 +22,7 @@ _NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigi
 
 
 def spark_cast(schema: pa.Schema, column: str, kind: Any) -> str | None:
-    """An expression of Spark for a column in another type; None if Spark has only one that may round its values.
+    """An expression of Spark for a column in another type; None if there is none, or only one that may round values.
 
     Spark casts structs by the places of their fields, so this takes fields by their names.
 
@@ -33,7 +33,8 @@ def spark_cast(schema: pa.Schema, column: str, kind: Any) -> str | None:
     None
     """
     own = schema.field(column).type
-    return _cast(f"F.col({column!r})", kind) if _is_exact(arranged(own, kind), kind) else None
+    is_exact = has_cast(arranged(kind, own), own) and _is_exact(arranged(own, kind), kind)
+    return _cast(f"F.col({column!r})", kind) if is_exact else None
 
 
 def spark_name(kind: Any) -> str:

@@ -184,10 +184,7 @@ _CHECKS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Check]], ...
     (pa.types.is_boolean, lambda kind: _instance(kind, "a bool", _is_bool, bool)),
     (lambda kind: str(kind) == "extension<arrow.bool8>", lambda kind: _instance(kind, "a bool", _is_bool, int)),
     (pa.types.is_decimal, _decimal),
-    (
-        is_text,
-        lambda kind: _instance(kind, "a str", lambda value: isinstance(value, str)),
-    ),
+    (is_text, lambda kind: _instance(kind, "a str", lambda value: isinstance(value, str))),
     (pa.types.is_fixed_size_binary, _fixed_bytes),
     (pa.types.is_date, _date),
     (pa.types.is_time, _time),
