@@ -55,9 +55,9 @@ def copied(folder: Path) -> Path:
     return package
 
 
-def run(tests: Sequence[str], package: Path) -> subprocess.CompletedProcess[str]:
+def run(tests: Sequence[str], package: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Runs tests with a copy of the package, and stops at the first that fails."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
     own = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [*command, *(f"tests/python/{test}" for test in tests)],

@@ -25,6 +25,11 @@ def test_each_patch_can_be_applied() -> None:
     assert all(rooms[room] >= 8 for room in ROOMS), rooms
 
 
+def test_each_patch_names_a_test(tmp_path: Path) -> None:
+    found = run(sorted({patch.test for patch in PATCHES}), copied(tmp_path), "--collect-only")
+    assert found.returncode == PASSED, found.stderr
+
+
 def test_a_patch_whose_text_is_gone_is_a_sentence() -> None:
     gone = Patch("_plan/flat.py", "no such text", "", "native/test_flat.py")
     assert gone.fault == (
