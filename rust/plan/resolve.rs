@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit, UnionMode};
 
 use super::spec::AggregateSpec;
 use super::window_lengths::{exact_or_zero, to_ticks};
 use crate::array::convert::value_type;
 use crate::array::dictionary::{unpacked, unpacked_field};
+use crate::array::nested::has;
 use crate::array::{comparable, type_name};
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::function::{AggregateFunction, CallColumn, FunctionCall};
@@ -51,6 +52,12 @@ pub(super) fn resolve(
         options,
     };
     let resolved = function.resolve(&call)?;
+    if let Some(position) = columns
+        .iter()
+        .position(|field| has(field.data_type(), &has_large_codes))
+    {
+        return Err(call.refused_type(position, LARGE_CODES));
+    }
     let compared = columns
         .iter()
         .enumerate()
@@ -64,6 +71,19 @@ pub(super) fn resolve(
     let first = first.unwrap_or_else(|| Field::new(&spec.name, DataType::Null, true));
     let field = result_field(&spec.name, &resolved.result, &first, time);
     Ok((resolved.states, field))
+}
+
+/// What is allowed in place of a union whose codes are larger than the places of its members.
+const LARGE_CODES: &str = "dense unions with the codes 0, 1, … of their members, or sparse ones";
+
+/// Whether it is a dense union that `arrow-row` writes but does not read back.
+fn has_large_codes(data_type: &DataType) -> bool {
+    let DataType::Union(members, UnionMode::Dense) = data_type else {
+        return false;
+    };
+    members
+        .iter()
+        .any(|(code, _)| usize::try_from(code).is_ok_and(|code| code >= members.len()))
 }
 
 /// The field of a result of this type; `first` is the first column that the function takes, `time` the type

@@ -177,6 +177,18 @@ def test_unions_are_collected(mode: str) -> None:
     assert result["first"].to_pylist() == [7]
 
 
+@pytest.mark.parametrize("codes", [(0, 2), (5, 7)])
+def test_a_dense_union_with_large_codes_is_refused_and_a_sparse_one_is_not(codes: tuple[int, int]) -> None:
+    chosen = pa.array([codes[0], codes[1], codes[0]], pa.int8())
+    members = [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
+    dense = pa.UnionArray.from_dense(chosen, pa.array([0, 1, 2], pa.int32()), members, ["n", "s"], list(codes))
+    sparse = pa.UnionArray.from_sparse(chosen, members, ["n", "s"], list(codes))
+    assert sessions(rows(v=sparse)).agg(all=wr.collect_list("v"))["all"].to_pylist() == [[1, "b", 3]]
+    for union in (dense, pa.StructArray.from_arrays([dense], ["u"])):
+        with pytest.raises(TypeError, match=r"'v' has type .*dense_union<.*; allowed: dense unions with the codes 0"):
+            sessions(rows(v=union)).agg(all=wr.collect_list("v"))
+
+
 def test_sparse_columns_of_pandas_are_numbers() -> None:
     frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pd.arrays.SparseArray([1, 0, 2])})
     assert sessions(frame).agg(v=wr.sum("v"))["v"].tolist() == [3]
