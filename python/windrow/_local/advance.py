@@ -17,7 +17,7 @@ from windrow._folds.python_shape import plain
 from windrow._local.columns import Columns
 from windrow._local.results import of_type, table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
-from windrow._plan.earlier_types import query_of
+from windrow._plan.earlier_types import query_of, types_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME, bounds_of
 from windrow._plan.plan import Plan
@@ -99,7 +99,8 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     places = sorted(names.index(name) for name in wanted)
     rows = stream_reader(table.stream(places)).read_all()
     named = {names[place]: column for place, column in zip(places, rows.columns, strict=True)}
-    columns = _columns(plan, named, bounds, rows.num_rows)
+    earlier = specification_of(table)
+    columns = _columns(plan, named, bounds, rows.num_rows, {} if earlier is None else types_of(earlier))
     for each in aggregates:
         try:
             columns[each.name] = _cast(each.name, named[each.name], without_views(each.type))
@@ -110,16 +111,27 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     return pa.table(columns)
 
 
-def _columns(plan: Plan, named: Mapping[str, Any], shown: tuple[str, ...], rows: int) -> dict[str, Any]:
-    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` as int64, `state`."""
+def _columns(
+    plan: Plan, named: Mapping[str, Any], shown: tuple[str, ...], rows: int, was: Mapping[str, pa.DataType]
+) -> dict[str, Any]:
+    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` as int64, `state`.
+
+    `was` are the types of the columns in the earlier run, as far as they are known.
+    """
     time: Any = plan.schema.field(plan.time).type
     columns = dict[str, Any]()
     for place, key in enumerate(plan.keys):
-        kind = plain(plan.schema.field(key).type)
+        kind: Any = plain(plan.schema.field(key).type)
         name = plan.key_names[place] if plan.key_names else None
-        columns[key] = (
-            pa.chunked_array([pa.array([0] * rows, kind)]) if name is None else _cast(name, named[name], kind)
-        )
+        if name is None:
+            columns[key] = pa.chunked_array([pa.array([0] * rows, kind)])
+            continue
+        try:
+            columns[key] = _cast(name, named[name], kind)
+        except TypeError:
+            if was.get(name) in (None, kind):
+                raise
+            columns[key] = pa.nulls(rows, kind)  # the core refuses it, as it compares the queries first
     if shown == BOUNDS:
         bounds = [named[name] for name in BOUNDS]
     else:

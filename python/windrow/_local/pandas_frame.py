@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.expression import Reference
-from windrow._arguments.nested import inner_fields
+from windrow._arguments.nested import LIST_TYPES, inner_fields
+from windrow._folds.python_shape import has_type
 from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
 from windrow._local.results import Kinds, of_type, without_views
@@ -90,6 +91,8 @@ class PandasColumns(Columns):
         if not isinstance(column, str):
             return super().cast(column, kind)
         written, _ = self.written(column)
+        if _unit(self.dtype(self._names.index(column))) is not None:
+            return None
         if isinstance(kind, pa.TimestampType):
             own: Any = self.schema([self._names.index(column)]).field(0).type
             if not isinstance(own, pa.TimestampType):
@@ -103,6 +106,19 @@ class PandasColumns(Columns):
         if pa.types.is_floating(kind):
             return f'{written}.astype("float{kind.bit_width}")'
         return f"{written}.astype(pandas.ArrowDtype({arrow_words(kind)}))"
+
+    def type_names(self, column: str, was: pa.DataType) -> tuple[str, str] | None:
+        own = self.dtype(self._names.index(column))
+        return None if _unit(own) is None else (str(was), str(own))
+
+    def check_continued(self, kinds: Kinds) -> None:
+        for name in {*kinds}.intersection(self._names):
+            was, now = self.dtype(self._names.index(name)), kinds[name]
+            if _unit(was) != _unit(now):
+                raise ValueError(
+                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
+                    "begin anew"
+                )
 
     @property
     def names(self) -> Sequence[str]:
@@ -184,6 +200,15 @@ class PandasColumns(Columns):
                 frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
         frame = frame.assign(**{name: _stored(frame[name]) for name, kind in frame.dtypes.items() if _is_stored(kind)})
         return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
+
+
+def _unit(kind: Any) -> str | None:
+    """What a dtype means beside the values that Arrow stores: the unit of periods, the closed bounds of intervals."""
+    import pandas as pd
+
+    if isinstance(kind, pd.PeriodDtype):
+        return str(kind)
+    return str(kind).rpartition(", ")[2] if isinstance(kind, pd.IntervalDtype) else None
 
 
 def _is_stored(kind: Any) -> bool:
@@ -315,6 +340,11 @@ def _check_zoned(column: pa.ChunkedArray[Any], kind: Any) -> None:
         )
 
 
+def _is_of_pandas(kind: Any) -> bool:
+    """Whether it is an extension type of which pandas makes a dtype of its own, such as periods."""
+    return isinstance(kind, pa.ExtensionType) and hasattr(kind.to_pandas_dtype(), "__from_arrow__")
+
+
 def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
     """Values of Python, with a Timestamp for each time.
 
@@ -326,6 +356,12 @@ def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
         if not column.null_count:
             return dicts
         return [value if valid else None for value, valid in zip(dicts, column.is_valid().to_pylist(), strict=True)]
+    if isinstance(column.type, LIST_TYPES) and has_type(column.type, _is_of_pandas):
+        cells: Any = (cell.values for cell in column)
+        return [None if values is None else _objects(pa.chunked_array([values])) for values in cells]
+    if _is_of_pandas(column.type):
+        periods: list[Any] = column.to_pandas().astype(object).tolist()
+        return periods
     if pa.types.is_timestamp(column.type):
         kind: Any = column.type
         if kind.tz is not None:

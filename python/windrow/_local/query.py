@@ -220,6 +220,8 @@ class LocalInput(Input[Any]):
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
         before = None if opened is None else columns_of(opened, "open")
+        if before is not None:
+            before.check_continued(self._table.dtypes(dict(zip(plan.key_names, plan.keys, strict=False))))
         query = Query.of_rows(plan.spec.in_order.text, plan.schema)
         operator = Operator(plan.spec.of_run.text, plan.schema, plan.folds())  # refuses columns before they are read
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, LeftOutRecords(plan))))

@@ -74,10 +74,13 @@ def is_wider(kind: Any, than: Any) -> bool:
     return wide is not None and narrow is not None and wide != narrow and wide[0] <= narrow[0] and narrow[1] <= wide[1]
 
 
-def _has_wider(kind: Any) -> bool:
-    """Whether a type has a wider one."""
-    scaled = [pa.decimal128(_DIGITS, kind.scale)] if pa.types.is_decimal(kind) else []
-    return any(is_wider(each, than=kind) for each in (pa.int64(), pa.float64(), *scaled))
+def _wider(kind: Any) -> list[str]:
+    """The wider types of a type, in words."""
+    if pa.types.is_decimal(kind):
+        scaled = pa.decimal128(_DIGITS, kind.scale)
+        return [f"a decimal of scale {kind.scale} with more digits"] if is_wider(scaled, kind) else []
+    wider = {"a wider integer of at most 64 bits": pa.int64(), "a double": pa.float64()}
+    return [words for words, each in wider.items() if is_wider(each, kind)]
 
 
 def filled(kind: Any, earlier: Any) -> Any:
@@ -159,14 +162,14 @@ def refused(
         return error
     was = kinds.get(name)
     kind = schema.field(name).type
-    now = kind if plain(kind) == was or pa.types.is_run_end_encoded(kind) else plain(kind)
     shown = words(earlier["types"].get(name)) if was is None else str(was)
+    is_own = plain(kind) == was or pa.types.is_run_end_encoded(kind) or pa.types.is_timestamp(kind)
+    now = kind if is_own else plain(kind)
     shown, now = (None if was is None else of_library(name, was, now)) or (shown, str(now))
     has_nulls = was is not None and _has_nulls(was)
     made = None if was is None or has_nulls or not has_cast(arranged(was, kind), kind) else cast(name, was)
-    may_widen = was is not None and _has_wider(was)
-    allowed = f"a {shown}" if name == time else f"{shown} or a wider type of the same kind" if may_widen else f"{shown}"
-    fixes = [allowed if made is None else f"{allowed}: {made}"]
+    allowed = f"a {shown}" if name == time else shown
+    fixes = [allowed if made is None else f"{allowed}: {made}", *([] if was is None else _wider(was))]
     if made is None and name not in (time, *earlier["keys"], *(earlier["windows"].get("cut_on") or ())):
         # The states of a column without a type fit no other, but no window needs those of another name.
         others = "new names for the aggregates over it, which are then null in windows that are open now"

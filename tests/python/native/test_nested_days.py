@@ -290,8 +290,8 @@ def test_a_cogroup_has_the_types_of_the_day_before(case: str) -> None:
 def test_a_cogroup_names_no_cast() -> None:
     """The column of an input has another name in its data."""
     first = both(0, pa.array([1])).advance(None, to=ENDS[0], last=wr.last("a.x"))
-    says = r"^open: column 'a.x' was int64 in the run before, and is string now; allowed: int64 or a wider type of the "
-    with pytest.raises(ValueError, match=says + "same kind; or new names"):
+    says = r"^open: column 'a.x' was int64 in the run before, and is string now; allowed: int64; or new names"
+    with pytest.raises(ValueError, match=says):
         both(1, pa.array(["x"])).advance(first.still_open, to=ENDS[1], last=wr.last("a.x"))
 
 
@@ -314,7 +314,7 @@ def test_a_key_of_another_width_is_refused_with_a_cast_that_works(before: Any) -
     table = day(1, pa.array([PRICE], pa.decimal128(9, 2)))
     with pytest.raises(ValueError, match="^open: column 'x' was decimal") as refused:
         windowed(table, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
-    cast = str(refused.value).partition(" of the same kind: ")[2].partition("; or ")[0]
+    cast = str(refused.value).partition("; allowed: ")[2].partition(": ")[2].partition("; or ")[0]
     made = table.set_column(2, "x", eval(cast, {"table": table, "pyarrow": pa}))
     (row,) = windowed(made, "x").advance(first.still_open, to=ENDS[1], n=wr.count()).closed.to_pylist()
     assert row["n"] == 2

@@ -357,7 +357,7 @@ FIELDS = {
 OTHER_FIELDS: dict[str, tuple[pa.DataType, str]] = {
     "x": (pa.struct([("b", pa.int64()), ("a", pa.int64())]), "struct<a: int64, b: int64>"),
     "y": (pa.string(), "int64"),
-    "z": (pa.string(), "int32 or a wider type of the same kind"),
+    "z": (pa.string(), "int32; or a wider integer of at most 64 bits"),
     "ts": (pa.timestamp("ns"), "a timestamp[us]"),
 }
 

@@ -152,6 +152,74 @@ def test_no_cast_is_shown_that_changes_a_value(library: str, one: Any, before: A
     assert re.search(r"(?i)cast\(|astype|to_datetime|\.dt\.", str(refused.value)) is None
 
 
+@pytest.mark.parametrize("one", LIBRARIES)
+@pytest.mark.parametrize("other", LIBRARIES)
+def test_a_day_continues_the_table_of_another_library(one: str, other: str) -> None:
+    first = windowed(LIBRARIES[one](day(0, pa.array([1])))).advance(None, to=ENDS[0], **LAST)
+    run = windowed(LIBRARIES[other](day(1, pa.array([2])))).advance(first.still_open, to=ENDS[1], **LAST)
+    assert arrow(run.closed)["v"].to_pylist() == [2]
+
+
+KEYS: dict[str, pa.Array[Any]] = {
+    "large integers": pa.array([2**53 + 1]),
+    "floats": pa.array([1.5]),
+    "text": pa.array(["a"]),
+    "structs": pa.array([{"a": 1}]),
+    "decimals": pa.array([Decimal("1.23")]),
+    "bytes": pa.array([b"\xff"]),
+    "booleans": pa.array([True]),
+    "lists": pa.array([[1]]),
+}
+
+
+@pytest.mark.parametrize("before", KEYS)
+def test_a_key_of_another_type_is_refused_in_one_sentence_whatever_its_values(before: str) -> None:
+    first = windowed(day(0, KEYS[before]), "x").advance(None, to=ENDS[0], n=wr.count())
+    for after in KEYS.keys() - {before}:
+        with pytest.raises(
+            ValueError, match=r"^open: column 'x' was \S.* in the run before, and is \S.* now; allowed: "
+        ):
+            windowed(day(1, KEYS[after]), "x").advance(first.still_open, to=ENDS[1], n=wr.count())
+
+
+PERIODS: dict[str, Any] = {
+    "months": pd.period_range("2026-05", periods=1, freq="M"),
+    "days": pd.period_range("2026-05-01", periods=1, freq="D"),
+    "integers": [2**53 + 1],
+    "left": pd.arrays.IntervalArray.from_tuples([(1, 2)], closed="left"),
+    "right": pd.arrays.IntervalArray.from_tuples([(1, 2)], closed="right"),
+}
+
+
+@pytest.mark.parametrize("key", ["user", "x"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("months", "days"), ("days", "months"), ("integers", "months"), ("months", "integers"), ("left", "right")],
+)
+def test_periods_and_intervals_of_pandas_are_not_read_as_others(before: str, after: str, key: str) -> None:
+    """Arrow stores them alike."""
+
+    def frame(number: int, kind: str) -> Any:
+        return pd.DataFrame({"user": [1], "ts": [TIMES[number]], "x": PERIODS[kind]})
+
+    calls = {"n": wr.count()} if key == "x" else LAST
+    first = windowed(frame(0, before), key).advance(None, to=ENDS[0], **calls)
+    with pytest.raises(
+        ValueError, match=r"^open: column '\w' was \S+.* in the run before, and is \S+.* now; allowed: "
+    ) as refused:
+        windowed(frame(1, after), key).advance(first.still_open, to=ENDS[1], **calls)
+    assert "astype" not in str(refused.value)
+    assert len(windowed(frame(1, before), key).advance(first.still_open, to=ENDS[1], **calls).closed) == 1
+
+
+def test_periods_in_lists_are_periods() -> None:
+    months = pd.period_range("2026-05", periods=2, freq="M")
+    frame = pd.DataFrame({"user": [1, 1], "ts": [TIMES[0]] * 2, "x": months})
+    [row] = windowed(frame).agg(all=wr.collect_list("x"), top=wr.top_k("x", 1)).to_dict("records")
+    assert row["all"] == list(months)
+    assert row["top"] == [{"item": months[0], "count": 1}]
+
+
 def test_a_date_of_pandas_is_no_time_of_the_day_before() -> None:
     days = [pd.DataFrame({"user": [1], "ts": [TIMES[0]], "x": [TIMES[0]]})]
     days.append(pd.DataFrame({"user": [1], "ts": [TIMES[1]], "x": [date(2026, 5, 5)]}))
