@@ -118,5 +118,5 @@ def _fix(column: str, wrong: str, kind: pa.DataType, text: TextFormat) -> str:
     if better is not None and better != kind:
         return f"; --type {column}={type_name(better)} reads it"
     if "," in wrong and text.decimal == "." and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", wrong):
-        return "; --decimal , reads it"
+        return f"; --decimal , reads it as {wrong.strip().replace(',', '.')}"
     return f"; --null {shlex.quote(wrong)} makes it null"

@@ -74,7 +74,7 @@ class Epoch:
         if isinstance(wrong, str) and not re.fullmatch(_ANY_NUMBER, text, re.ASCII):
             fix = f"--null {shlex.quote(wrong)} makes it null"
             if re.match(r"[+-]?\d*,\d+$", text):
-                fix = "--decimal , reads it"
+                fix = f"--decimal , reads it as {text.replace(',', '.')}"
             elif self.argument == "--time" and re.match(r"\d{4}-\d\d", text):
                 fix = "text in ISO 8601 needs no --time-unit"
             allowed = f"numbers, as the unit {self.unit} counts them; {fix}"

@@ -107,7 +107,7 @@ TYPES = {
     "date": ("2026-05-04", "05/04/2026", "date, the type that --type names"),
     "timestamp": ("2026-05-04T09:00:00", "9:00", "timestamp, the type that --type names"),
     "decimal(20,2)": ("7.50", "7.505", "--type x=double reads it"),
-    "decimal(38,0)": ("18446744073709551615", "1,5", "--decimal , reads it"),
+    "decimal(38,0)": ("18446744073709551615", "1,5", "--decimal , reads it as 1.5"),
 }
 
 
@@ -330,7 +330,8 @@ def test_a_number_has_any_spelling_where_a_unit_counts(text: str, others: int, c
         (["1.5000000001"], pa.decimal128(30, 10), "in whole ns; --type ts=double rounds to microseconds"),
         (["1e-9999"], None, "in whole s; --type ts=double rounds to microseconds"),
         (["1e9999"], None, "numbers up to 9223372036854775807"),
-        (["1,5"], None, "--decimal , reads it"),
+        (["1,5"], None, "--decimal , reads it as 1.5"),
+        (["1,000"], None, "--decimal , reads it as 1.000"),
         (["0x10"], None, "--null 0x10 makes it null"),
         (["1 000"], None, "--null '1 000' makes it null"),
     ],
@@ -361,5 +362,5 @@ def test_numbers_with_decimal_commas(command: Command) -> None:
     Path("rows.csv").write_text(f"user;ts;x\nann;{NINE};1,5\nann;{NINE};-2,25\n")
     line = f"{USERS} --delimiter ';' --agg s=sum:x --agg m=min:x"
     assert command(f"{line} --decimal ,").out.splitlines()[1].endswith(';"-0,75";"-2,25"')
-    assert "got '1,5'; allowed: numbers; --decimal , reads it" in command.refused(line)
+    assert "got '1,5'; allowed: numbers; --decimal , reads it as 1.5" in command.refused(line)
     assert "--decimal: got ';'; allowed: '.' or ','" in command.refused(f"{line} --decimal ';'")
