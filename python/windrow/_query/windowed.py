@@ -191,7 +191,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             raise bad_type("columns", columns, f"a list of names: {allowed}")
         repeated = next((column for column in columns if columns.count(column) > 1), None)
         if not columns or repeated is not None:
-            raise bad_value("columns", columns if repeated is None else repeated, f"{allowed}, each once")
+            once = allowed.replace("return,", "return, each once and")
+            raise bad_value("columns", columns if repeated is None else repeated, once)
         return self._with(left_out=tuple(columns))._checked_op("left_out('emit')")
 
     def overflow(self, policy: Overflow) -> Self:

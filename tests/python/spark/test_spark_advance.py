@@ -307,11 +307,9 @@ def test_spark_has_each_cast_that_an_error_may_name(spark: SparkSession) -> None
     arrow: dict[str, Any] = {kind: arrow_type("kind", kind) for kind in KINDS}
     texts = {f"{kind} as text": value for kind, value in KINDS.items()}
     schema = pa.schema({**arrow, **dict.fromkeys(texts, pa.string())})
-    casts = []
-    for one in KINDS:
-        for column in [kind for kind in KINDS if kind not in ("string", one)] + [f"{one} as text"]:
-            shown = spark_cast(schema, column, arrow[one])
-            casts += [] if shown is None else [(one, shown)]
+    columns = {one: [*(kind for kind in KINDS if kind not in ("string", one)), f"{one} as text"] for one in KINDS}
+    made = ((one, spark_cast(schema, column, arrow[one])) for one, names in columns.items() for column in names)
+    casts = [(one, shown) for one, shown in made if shown is not None]
     values = [f"CAST({value} AS {kind}) AS `{kind}`" for kind, value in KINDS.items()]
     values += [f"CAST({value} AS STRING) AS `{text}`" for text, value in texts.items()]
     found = spark.range(1).selectExpr(*values).select(*(eval(shown, {"F": F}) for _, shown in casts))
