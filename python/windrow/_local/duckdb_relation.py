@@ -162,8 +162,8 @@ class RelationColumns(Columns):
             was, now = self.dtype(self.names.index(name)), kinds[name]
             if type(now) is not type(was):
                 continue  # of another library
-            has_text = None not in (crossing(was), crossing(now)) and "ENUM(" not in f"{was}{now}"
-            if has_text and str(was) != str(now):  # text of one is read as the other
+            has_text = crossing(was) is not None and "ENUM(" not in f"{was}{now}"
+            if has_text and str(was) != str(now):  # which would be read as the other
                 raise ValueError(
                     f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
                     "begin anew"
