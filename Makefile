@@ -76,7 +76,7 @@ maven:
 	@tools/toolchain.sh maven
 
 $(TOOLS): constraints.txt | toolchain
-	@"$(PY)" -c '' 2>/dev/null || { rm -rf "$(VENV)"; "$$(tools/toolchain.sh python)" -m venv "$(VENV)"; }
+	@"$(PY)" -c 'import pip' 2>/dev/null || { rm -rf "$(VENV)"; "$$(tools/toolchain.sh python)" -m venv "$(VENV)"; }
 	@echo "windrow: installing the pinned tools into .venv (some minutes the first time)"
 	@grep -v ziglang constraints.txt | "$(PY)" -m pip install $(PIP) $(STORED) -r /dev/stdin
 	@touch "$@"
