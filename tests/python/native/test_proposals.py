@@ -100,7 +100,7 @@ def test_a_cast_of_pandas_names_the_column_as_the_frame_has_it(shape: str, befor
         windowed(frame).advance(first.still_open, to=ENDS[1], **calls)
         return
     except ValueError as error:
-        found = re.search(r": (frame.*); or None", str(error))
+        found = re.search(r": (frame.*?); or ", str(error))
     assert found is not None
     cast = eval(found[1], {"frame": frame, "pandas": pd, "pyarrow": pa}).reset_index(drop=True)
     made = frame.reset_index(drop=True).assign(**{} if "label" in shape else {"x": cast})
