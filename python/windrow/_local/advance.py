@@ -99,8 +99,7 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     places = sorted(names.index(name) for name in wanted)
     rows = stream_reader(table.stream(places)).read_all()
     named = {names[place]: column for place, column in zip(places, rows.columns, strict=True)}
-    earlier = specification_of(table)
-    columns = _columns(plan, named, bounds, rows.num_rows, {} if earlier is None else types_of(earlier))
+    columns = _columns(plan, table, named, bounds, rows.num_rows)
     for each in aggregates:
         try:
             columns[each.name] = _cast(each.name, named[each.name], without_views(each.type))
@@ -111,13 +110,8 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     return pa.table(columns)
 
 
-def _columns(
-    plan: Plan, named: Mapping[str, Any], shown: tuple[str, ...], rows: int, was: Mapping[str, pa.DataType]
-) -> dict[str, Any]:
-    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` as int64, `state`.
-
-    `was` are the types of the columns in the earlier run, as far as they are known.
-    """
+def _columns(plan: Plan, table: Columns, named: Mapping[str, Any], shown: tuple[str, ...], rows: int) -> dict[str, Any]:
+    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` as int64, `state`."""
     time: Any = plan.schema.field(plan.time).type
     columns = dict[str, Any]()
     for place, key in enumerate(plan.keys):
@@ -129,7 +123,8 @@ def _columns(
         try:
             columns[key] = _cast(name, named[name], kind)
         except TypeError:
-            if was.get(name) in (None, kind):
+            earlier = specification_of(table)
+            if earlier is None or types_of(earlier).get(name) in (None, kind):
                 raise
             columns[key] = pa.nulls(rows, kind)  # the core refuses it, as it compares the queries first
     if shown == BOUNDS:

@@ -153,7 +153,18 @@ class Columns(ABC):
 
     def check_continued(self, kinds: Kinds) -> None:
         """Raises `ValueError` if this table of open windows has other types that Arrow does not tell apart."""
-        return
+        names = list(self.names)
+        for name in {*kinds}.intersection(names):
+            was, now = self.dtype(names.index(name)), kinds[name]
+            if self.is_other(was, now):
+                raise ValueError(
+                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
+                    "begin anew"
+                )
+
+    def is_other(self, was: Any, now: Any) -> bool:
+        """Whether Arrow has one type for a type of this library and another one, whose values mean something else."""
+        return False
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the data, with the counters if that has a place for them."""

@@ -157,17 +157,10 @@ class RelationColumns(Columns):
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return duckdb_relation(self._relation, rows, kinds)
 
-    def check_continued(self, kinds: Kinds) -> None:
-        for name in {*kinds}.intersection(self.names):
-            was, now = self.dtype(self.names.index(name)), kinds[name]
-            if type(now) is not type(was):
-                continue  # of another library
-            has_text = crossing(was) is not None and "ENUM(" not in f"{was}{now}"
-            if has_text and str(was) != str(now):  # which would be read as the other
-                raise ValueError(
-                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
-                    "begin anew"
-                )
+    def is_other(self, was: Any, now: Any) -> bool:
+        """Text of one type would be read as the other."""
+        is_own = type(now) is type(was) and "ENUM(" not in f"{was}{now}"
+        return is_own and crossing(was) is not None and str(was) != str(now)
 
     def instead(self, position: int, need: Need, written: str) -> str | None:
         collated = self._without_collation(position, need, written) if str(self.dtype(position)) == "VARCHAR" else None

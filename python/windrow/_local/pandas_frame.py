@@ -111,14 +111,8 @@ class PandasColumns(Columns):
         own = self.dtype(self._names.index(column))
         return None if _unit(own) is None else (str(was), str(own))
 
-    def check_continued(self, kinds: Kinds) -> None:
-        for name in {*kinds}.intersection(self._names):
-            was, now = self.dtype(self._names.index(name)), kinds[name]
-            if _unit(was) != _unit(now):
-                raise ValueError(
-                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
-                    "begin anew"
-                )
+    def is_other(self, was: Any, now: Any) -> bool:
+        return _unit(was) != _unit(now)
 
     @property
     def names(self) -> Sequence[str]:
