@@ -184,15 +184,16 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         check({"left_out": policy, "columns": columns})
         if policy == "drop":
             return self._with(left_out=None)
-        allowed = "the columns of the records to return, at least one, such as ['amount'], or None for none"
+        allowed = (
+            "the columns of the records to return, each once and at least one, such as ['amount'], or None for none"
+        )
         if columns is None:
             return self._with(left_out=())._checked_op("left_out('emit')")
         if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
             raise bad_type("columns", columns, f"a list of names: {allowed}")
         repeated = next((column for column in columns if columns.count(column) > 1), None)
         if not columns or repeated is not None:
-            once = allowed.replace("return,", "return, each once and")
-            raise bad_value("columns", columns if repeated is None else repeated, once)
+            raise bad_value("columns", columns if repeated is None else repeated, allowed)
         return self._with(left_out=tuple(columns))._checked_op("left_out('emit')")
 
     def overflow(self, policy: Overflow) -> Self:
