@@ -59,8 +59,9 @@ fn shuffled(packed: &[RecordBatch]) -> RecordBatch {
 
 fn merge(query: &Arc<Query>, packed: &RecordBatch) -> usize {
     let mut merger = Merger::new(query).unwrap();
-    let left = rows(&merger.push(packed).unwrap());
-    left + rows(&merger.finish().unwrap())
+    let mut left = merger.push(packed).unwrap();
+    left.extend(merger.finish().unwrap());
+    left.iter().map(|(_, windows)| windows.num_rows()).sum()
 }
 
 fn results(criterion: &mut Criterion) {

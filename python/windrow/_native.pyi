@@ -33,7 +33,6 @@ __all__ = [
     "RowColumns",
     "ShardSessions",
     "SlidingFolds",
-    "Sorter",
     "__version__",
     "change_clock",
     "compares",
@@ -170,8 +169,6 @@ class Query:
         """A packer for the records of a partition, 0 to 2**32 - 1. The number orders records of equal times."""
     def merger(self) -> Merger:
         """A merger for blocks from packers of this query."""
-    def sorter(self) -> Sorter:
-        """A sorter for blocks from packers of this query, which must be a query of rows."""
 
 @final
 class Packer:
@@ -193,28 +190,20 @@ class Packer:
 
 @final
 class Merger:
-    """Merges packed blocks into windows, after a shuffle."""
+    """Merges packed blocks into windows, or into rows in time order, after a shuffle."""
 
-    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    def push(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
         """Takes blocks: whole shards, one after the other, each in the order of `first`.
 
         Returns:
-            The windows that no later block can change, as batches of the query's `output_schema`.
+            The windows that no later block can change, as batches of the query's `output_schema`, with their shard.
+            Of a query of rows: the rows that precede all later rows, in order.
 
         Raises:
             ValueError: blocks are out of order or belong to another query.
         """
-    def finish(self) -> list[pa.RecordBatch]:
-        """The remaining windows, as `push`."""
-
-@final
-class Sorter:
-    """Sorts the rows in packed blocks, after a shuffle."""
-
-    def push(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
-        """Takes blocks as `Merger.push`. Returns rows that precede all later rows, in order, with their shard."""
     def finish(self) -> list[tuple[int, pa.RecordBatch]]:
-        """The remaining rows, as `push`."""
+        """The remaining windows or rows, as `push`."""
 
 @final
 class SlidingFolds:

@@ -17,9 +17,6 @@ pub(crate) const RESULT_ROWS: usize = 1 << 16;
 /// Receives results.
 pub(crate) type BatchSink<'a> = dyn FnMut(RecordBatch) + 'a;
 
-/// Receives results with their shard.
-pub(super) type ShardSink<'a> = dyn FnMut(i32, RecordBatch) + 'a;
-
 /// Runs a query on rows or blocks.
 pub(crate) trait BatchOperator: Send {
     /// Adds rows.

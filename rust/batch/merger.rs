@@ -1,18 +1,19 @@
-//! The second step of a query on Spark: merges packed rows into windows. The
-//! [`Packer`](super::packer::Packer) is the first step.
+//! The second step of a query on Spark: merges packed rows into windows, or into rows in time order.
+//! The [`Packer`](super::packer::Packer) is the first step.
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::batch_operator::{BatchOperator, ShardSink};
+use super::batch_operator::BatchOperator;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;
 use crate::format::{block, packed};
 use crate::plan::query::Query;
 
-/// Merges packed rows, sorted by shard and first time, into windows.
+/// Merges packed rows, sorted by shard and first time, into windows; of a query for rows, into the
+/// rows of each shard in time order.
 pub struct Merger {
     operator: Box<dyn BatchOperator>,
     merge_bytes: usize,
@@ -47,31 +48,15 @@ impl Merger {
         Self { interrupt, ..self }
     }
 
-    /// Merges packed rows and returns the windows that are final.
+    /// Merges packed rows and returns the windows that are final, with their shard; of a query for
+    /// rows, those that no later row can precede.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] if rows are out of order or blocks belong to another query. A result that
     /// does not fit its type. The errors of the interrupt.
-    pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut results = Vec::new();
-        self.merge(packed, &mut |_, windows| results.push(windows))?;
-        Ok(results)
-    }
-
-    /// Returns all remaining windows.
-    ///
-    /// # Errors
-    ///
-    /// A result that does not fit its type. The errors of the interrupt.
-    pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let mut results = Vec::new();
-        self.close_last(&mut |_, windows| results.push(windows))?;
-        Ok(results)
-    }
-
-    /// Merges packed rows and passes final results to `emit` with their shard.
-    pub(super) fn merge(&mut self, packed: &RecordBatch, emit: &mut ShardSink<'_>) -> Result<()> {
         for row in packed::unpack(packed)? {
             let position = (row.shard, row.first);
             if self.last.is_some_and(|last| position < last) {
@@ -85,9 +70,9 @@ impl Merger {
                 });
             }
             match self.last.replace(position) {
-                Some((shard, _)) if shard != row.shard => self.close(shard, None, emit)?,
+                Some((shard, _)) if shard != row.shard => self.close(shard, None, &mut results)?,
                 _ if self.bytes >= self.merge_bytes.max(2 * self.kept) => {
-                    self.close(row.shard, Some(row.first), emit)?
+                    self.close(row.shard, Some(row.first), &mut results)?
                 }
                 _ => {}
             }
@@ -96,26 +81,31 @@ impl Merger {
             self.operator.add_block(kind, &block)?;
             self.bytes += row.block.len();
         }
-        Ok(())
+        Ok(results)
     }
 
-    /// Emits all remaining results.
-    pub(super) fn close_last(&mut self, emit: &mut ShardSink<'_>) -> Result<()> {
-        match self.last.take() {
-            Some((shard, _)) => self.close(shard, None, emit),
-            None => Ok(()),
+    /// Returns all remaining windows, or rows, with their shard.
+    ///
+    /// # Errors
+    ///
+    /// A result that does not fit its type. The errors of the interrupt.
+    pub fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
+        let mut results = Vec::new();
+        if let Some((shard, _)) = self.last.take() {
+            self.close(shard, None, &mut results)?;
         }
+        Ok(results)
     }
 
     fn close(
         &mut self,
         shard: i32,
         frontier: Option<Time>,
-        emit: &mut ShardSink<'_>,
+        results: &mut Vec<(i32, RecordBatch)>,
     ) -> Result<()> {
         let before = self.operator.rows();
-        self.operator
-            .close(frontier, &mut |batch| emit(shard, batch), &self.interrupt)?;
+        let mut emit = |batch| results.push((shard, batch));
+        self.operator.close(frontier, &mut emit, &self.interrupt)?;
         // This estimate assumes that the remaining rows have average width.
         self.kept =
             (self.bytes as u128 * self.operator.rows() as u128 / before.max(1) as u128) as usize;

@@ -14,7 +14,7 @@
 //! | `shards` | the shards of keys |
 //! | `pending` | rows that wait for key numbers or for sessions |
 //! | `tuning` | when to group waiting rows; affects only speed |
-//! | [`packer`], [`merger`], [`sorter`] | on Spark: pack rows, then merge them into windows or sort them |
+//! | [`packer`], [`merger`] | on Spark: pack rows, then merge them into windows or sort them |
 //! | `in_process` | runs a query in this process |
 //! | [`row_windows`] | runs a query in this process and finds the window of each row |
 //! | `window_batches` | windows in batches, accessed by position |
@@ -44,7 +44,6 @@ mod shards;
 mod sliding;
 pub(crate) mod sliding_folds;
 mod sort_rows;
-pub(crate) mod sorter;
 mod tuning;
 mod window_batches;
 mod window_columns;

@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this file | queries; packers, mergers and sorters |
+//! | this file | queries; packers and mergers |
 //! | `py_operator` | the record operator |
 //! | `open_table` | the column `state` of a table of open windows |
 //! | `fold` | an aggregate implemented in Python, and its accumulators |
@@ -36,7 +36,6 @@ use pyo3_arrow::{PyArray, PyDataType, PyRecordBatch, PySchema};
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::batch::row_windows::RowWindows;
-use crate::batch::sorter::Sorter;
 use crate::core::error::{Error, caught};
 use crate::core::interrupt::Interrupt;
 use crate::core::operator::counters::Counters;
@@ -195,11 +194,6 @@ impl PyQuery {
         let merger = Merger::new(&self.0)?.with_interrupt(signals());
         Ok(PyMerger(Mutex::new(merger)))
     }
-
-    fn sorter(&self) -> PyResult<PySorter> {
-        let sorter = Sorter::new(&self.0)?.with_interrupt(signals());
-        Ok(PySorter(Mutex::new(sorter)))
-    }
 }
 
 #[pyclass(frozen, name = "Packer", module = "windrow._native")]
@@ -239,26 +233,11 @@ impl PyPacker {
 #[pyclass(frozen, name = "Merger", module = "windrow._native")]
 struct PyMerger(Mutex<Merger>);
 
-#[pymethods]
-impl PyMerger {
-    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let batch = batch.into_inner();
-        to_python(py, detached(py, || lock(&self.0)?.push(&batch))?)
-    }
-
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        to_python(py, detached(py, || lock(&self.0)?.finish())?)
-    }
-}
-
-#[pyclass(frozen, name = "Sorter", module = "windrow._native")]
-struct PySorter(Mutex<Sorter>);
-
-/// A shard number and rows of this shard.
+/// A shard number and windows or rows of this shard.
 type OfShard<'py> = (i32, Bound<'py, PyAny>);
 
 #[pymethods]
-impl PySorter {
+impl PyMerger {
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<OfShard<'py>>> {
         let batch = batch.into_inner();
         of_shards(py, detached(py, || lock(&self.0)?.push(&batch))?)
@@ -269,10 +248,10 @@ impl PySorter {
     }
 }
 
-fn of_shards(py: Python<'_>, sorted: Vec<(i32, RecordBatch)>) -> PyResult<Vec<OfShard<'_>>> {
-    sorted
+fn of_shards(py: Python<'_>, merged: Vec<(i32, RecordBatch)>) -> PyResult<Vec<OfShard<'_>>> {
+    merged
         .into_iter()
-        .map(|(shard, rows)| Ok((shard, PyRecordBatch::new(rows).into_pyarrow(py)?)))
+        .map(|(shard, batch)| Ok((shard, PyRecordBatch::new(batch).into_pyarrow(py)?)))
         .collect()
 }
 
@@ -369,7 +348,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;
     module.add_class::<PyMerger>()?;
-    module.add_class::<PySorter>()?;
     module.add_class::<py_operator::PyOperator>()?;
     module.add_class::<py_sliding_folds::PySlidingFolds>()?;
     module.add_class::<py_shard_sessions::PyShardSessions>()?;

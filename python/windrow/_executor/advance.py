@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.nested import nulls
-from windrow._executor.batch import sorted_rows
+from windrow._executor.batch import merged_by_shard
 from windrow._executor.batches import Batches, ipc_stream, read_schema
 from windrow._executor.open_windows import OpenWindows
 from windrow._executor.run import Rows, clock_row, joined, operator_counters, run
@@ -57,8 +57,8 @@ def advance(
                 counted[name] = counted.get(name, 0) + count
         if not is_first:
             opened = opened_of_shard(parts, specs["open"], schemas["open"])
-        sorter = Query.of_rows(specs["records"], columns).sorter()
-        records = joined([rows for _, rows in sorted_rows(sorter, iter(parts[RECORDS]))], columns)
+        merged = merged_by_shard(Query.of_rows(specs["records"], columns), iter(parts[RECORDS]))
+        records = joined([rows for _, rows in merged], columns)
         rows = run(operator, None if is_first else opened, records, to, plan)
         try:
             clock = yield from _sent(rows, shard)

@@ -18,7 +18,7 @@ from windrow._aggregates.evaluation import Finish, Tally
 from windrow._executor.batches import Batches, conformed, counters_alone, partition, read_schema, with_counters
 from windrow._executor.left_out import LeftOutRows
 from windrow._executor.stream.change_block import rows_of
-from windrow._native import Operator, Query, SlidingFolds, Sorter, shard_keys
+from windrow._native import Operator, Query, SlidingFolds, shard_keys
 from windrow._plan.plan import Plan
 from windrow._plan.spec import Spec
 
@@ -112,10 +112,7 @@ def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) 
 
 def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
     """The windows of packed blocks of whole shards, in order. `tally` counts results that do not fit their type."""
-    merger = plan.merger()
-    for some in _cut(blocks):
-        yield from merger.push(some)
-    yield from merger.finish()
+    yield from map(itemgetter(1), merged_by_shard(plan, blocks))
     tally.overflows += plan.overflows
 
 
@@ -132,7 +129,7 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
 
 def folded(spec: Spec, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
     """The windows that Python functions compute from packed rows of whole shards, in order. `tally` as in `merged`."""
-    rows = sorted_rows(Query.of_rows(spec.text, schema).sorter(), blocks)
+    rows = merged_by_shard(Query.of_rows(spec.text, schema), blocks)
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
         operator = folds_in_order(spec, schema, folds)
         yield from final_windows(operator, map(itemgetter(1), of_shard))
@@ -151,11 +148,12 @@ def final_windows(operator: Operator | SlidingFolds, rows: Iterable[pa.RecordBat
     yield from map(of_output, operator.finish())
 
 
-def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows in blocks, with their shard, in time order."""
+def merged_by_shard(plan: Query, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The windows of packed blocks with their shard. Of a query of rows: the rows in blocks, in time order."""
+    merger = plan.merger()
     for some in _cut(blocks):
-        yield from sorter.push(some)
-    yield from sorter.finish()
+        yield from merger.push(some)
+    yield from merger.finish()
 
 
 def _cut(blocks: Batches) -> Batches:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._executor.batch import EARLIEST, sorted_rows
+from windrow._executor.batch import EARLIEST, merged_by_shard
 from windrow._executor.batches import Batches, conformed, partition, read_schema
 from windrow._executor.open_windows import END, START, OpenWindows
 from windrow._native import Query, shard_keys
@@ -114,8 +114,8 @@ def opened_of_shard(parts: list[list[pa.RecordBatch]], spec: str, schema: bytes)
             opened.rows += said["rows"]
             opened.checksum = (opened.checksum + said["checksum"]) % 2**64
     kept = packed_schema(read_schema(schema))
-    sorter = Query.of_rows(spec, kept).sorter()
-    opened.batches = [rows.select(kept.names[:-1]) for _, rows in sorted_rows(sorter, iter(parts[OPEN]))]
+    merged = merged_by_shard(Query.of_rows(spec, kept), iter(parts[OPEN]))
+    opened.batches = [rows.select(kept.names[:-1]) for _, rows in merged]
     return opened
 
 

@@ -49,7 +49,7 @@ fn through_blocks(query: &Arc<Query>, rows: &[Row]) -> Result<Vec<RecordBatch>> 
         results.extend(merger.push(packed)?);
     }
     results.extend(merger.finish()?);
-    Ok(results)
+    Ok(results.into_iter().map(|(_, windows)| windows).collect())
 }
 
 #[test]
@@ -292,6 +292,7 @@ fn batches_may_have_their_columns_in_any_order_and_more_of_them() {
         let packed = packer.finish().unwrap();
         let mut merged = merger.push(&packed[0]).unwrap();
         merged.extend(merger.finish().unwrap());
+        let (_, merged): (Vec<_>, Vec<_>) = merged.into_iter().unzip();
         assert_eq!(merged, expected);
     }
 }

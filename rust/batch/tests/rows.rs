@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
-use crate::batch::sorter::Sorter;
 use crate::core::error::Error;
 use crate::core::interrupt::Interrupt;
 use crate::core::operator::counters::Counters;
@@ -101,9 +101,9 @@ proptest! {
         let limits = Limits { pack_rows, block_bytes, merge_bytes, pack_keys: 2, ..Limits::default() };
         let query = query(shards, limits);
         let (blocks, records) = packed(&query, &splits, step);
-        let mut sorter = Sorter::new(&query).unwrap();
-        let mut sorted: Vec<(i32, RecordBatch)> = blocks.iter().flat_map(|block| sorter.push(block).unwrap()).collect();
-        sorted.extend(sorter.finish().unwrap());
+        let mut merger = Merger::new(&query).unwrap();
+        let mut sorted: Vec<(i32, RecordBatch)> = blocks.iter().flat_map(|block| merger.push(block).unwrap()).collect();
+        sorted.extend(merger.finish().unwrap());
         prop_assert!(sorted.is_sorted_by_key(|(shard, _)| *shard));
 
         let whole: Vec<Row> = splits.into_iter().flatten().collect();
@@ -156,14 +156,14 @@ fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
         },
     );
     let (blocks, _) = packed(&query, &splits, 256);
-    let mut sorter = Sorter::new(&query).unwrap();
+    let mut merger = Merger::new(&query).unwrap();
     let (mut taken, mut left, mut most, mut last) = (0, 0, 0, None);
     for block in &blocks {
         taken += crate::format::block::decode(unpack(block).unwrap()[0].block)
             .unwrap()
             .1
             .num_rows();
-        for (_, rows) in sorter.push(block).unwrap() {
+        for (_, rows) in merger.push(block).unwrap() {
             left += rows.num_rows();
             let values: Vec<i64> = rows.column(4).as_primitive::<Int64Type>().values().to_vec();
             assert!(
@@ -180,7 +180,7 @@ fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
         "{most} of {rows} rows were held at once"
     );
     assert_eq!(
-        sorter
+        merger
             .finish()
             .unwrap()
             .iter()
@@ -237,7 +237,7 @@ fn wide_rows_are_packed_before_there_are_many_and_leave_in_small_batches() {
 fn no_rows_give_no_rows() {
     let query = query(3, Limits::default());
     assert_eq!(query.output.fields(), schema().fields());
-    assert!(Sorter::new(&query).unwrap().finish().unwrap().is_empty());
+    assert!(Merger::new(&query).unwrap().finish().unwrap().is_empty());
     let (blocks, records) = packed(&query, &[Vec::new()], 1);
     assert_eq!((blocks.len(), records), (0, 0));
     let (sorted, counters) = query
@@ -256,9 +256,9 @@ fn blocks_of_other_columns_are_an_error() {
         Limits::default(),
     );
     let (blocks, _) = packed(&sessions, &[ticking(0..3)], 1);
-    let mut sorter = Sorter::new(&query(1, Limits::default())).unwrap();
+    let mut merger = Merger::new(&query(1, Limits::default())).unwrap();
     assert!(matches!(
-        sorter.push(&blocks[0]),
+        merger.push(&blocks[0]),
         Err(Error::Format { what: "block", .. })
     ));
 }

@@ -44,6 +44,7 @@ proptest! {
         let mut merger = Merger::new(&query).unwrap();
         blocks.iter().for_each(|block| merged.extend(merger.push(block).unwrap()));
         merged.extend(merger.finish().unwrap());
+        let (_, merged): (Vec<_>, Vec<_>) = merged.into_iter().unzip();
 
         let shown = |batches: &[arrow_array::RecordBatch]| {
             let mut shown: Vec<_> = batches.iter().flat_map(shown).collect();

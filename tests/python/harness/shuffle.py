@@ -28,7 +28,7 @@ def blocks(query: Any, table: pa.Table, cuts: list[int]) -> pa.Table | None:
 def merged(query: Any, packed: pa.Table | None) -> pa.Table:
     merger = query.merger()
     some = [] if packed is None else [one for batch in packed.to_batches(7) for one in merger.push(batch)]
-    return pa.Table.from_batches([*some, *merger.finish()], query.output_schema)
+    return pa.Table.from_batches([windows for _, windows in [*some, *merger.finish()]], query.output_schema)
 
 
 def after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:

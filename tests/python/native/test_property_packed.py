@@ -71,7 +71,7 @@ def packed(query: Any, splits: Sequence[Sequence[pa.RecordBatch]]) -> tuple[pa.T
 
 def merged(query: Any, blocks: pa.Table, tasks: int, rows: int) -> pa.Table:
     """What the merge tasks give: each has whole shards, sorted by (shard, first), in batches of this many rows."""
-    found: list[pa.RecordBatch] = []
+    found: list[tuple[int, pa.RecordBatch]] = []
     for task in range(tasks):
         mine = [row for row in blocks.to_pylist() if row["shard"] % tasks == task]
         mine.sort(key=lambda row: (row["shard"], row["first"]))
@@ -79,7 +79,7 @@ def merged(query: Any, blocks: pa.Table, tasks: int, rows: int) -> pa.Table:
         for batch in pa.Table.from_pylist(mine, PACKED).to_batches(rows):
             found += merger.push(batch)
         found += merger.finish()
-    return pa.Table.from_batches(found, query.output_schema)
+    return pa.Table.from_batches([windows for _, windows in found], query.output_schema)
 
 
 def refused(query: Any, block: bytes) -> None:
@@ -155,8 +155,8 @@ def test_windows_leave_before_the_shard_ends(windows: dict[str, Any]) -> None:
     blocks, _ = packed(query, [table.to_batches(10_000)])
     merger, early = query.merger(), 0
     for batch in blocks.sort_by([("shard", "ascending"), ("first", "ascending")]).to_batches(1):
-        early += sum(piece.num_rows for piece in merger.push(batch))
-    late = sum(piece.num_rows for piece in merger.finish())
+        early += sum(piece.num_rows for _, piece in merger.push(batch))
+    late = sum(piece.num_rows for _, piece in merger.finish())
     assert early + late >= 200_000
     assert late < (early + late) * 0.6
 

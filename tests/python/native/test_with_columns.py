@@ -185,7 +185,7 @@ def test_long_lists_come_back_in_several_batches() -> None:
     packer, merger = plan.packer(0), plan.merger()
     packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
     there = [one for batch in packed for one in merger.push(batch)] + merger.finish()
-    for lists in (here["ids"].chunks, [batch["ids"] for batch in there]):
+    for lists in (here["ids"].chunks, [rows["ids"] for _, rows in there]):
         assert len(lists) == 2
         assert [len(one) for one in lists] == [len(lists[0]), rows - len(lists[0])]
         assert all(one.values.equals(pa.array(list(range(rows)) * len(one), pa.int64())) for one in lists)

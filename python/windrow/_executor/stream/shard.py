@@ -204,8 +204,8 @@ class Shard:
     def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The records of blocks in order, and the times that judge each."""
         query = self._query
-        sorter = self._query.block_query.sorter()
-        batches = [batch for _, batch in [*sorter.push(packed), *sorter.finish()]]
+        merger = query.block_query.merger()
+        batches = [batch for _, batch in [*merger.push(packed), *merger.finish()]]
         table = pa.Table.from_batches(batches, schema=query.rows_schema)
         batches = table.combine_chunks().to_batches()
         if len(batches) > 1:

@@ -117,9 +117,13 @@ pub(super) fn merged(
                     .unwrap();
             results.extend(merger.push(&batch).unwrap());
         }
-        early += results.iter().map(RecordBatch::num_rows).sum::<usize>();
+        early += results
+            .iter()
+            .map(|(_, windows)| windows.num_rows())
+            .sum::<usize>();
         results.extend(merger.finish().unwrap());
         assert!(merger.finish().unwrap().is_empty(), "nothing is left");
     }
-    (results, early)
+    let windows = results.into_iter().map(|(_, windows)| windows);
+    (windows.collect(), early)
 }
