@@ -30,7 +30,7 @@ pub(crate) struct Records {
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
     ends: ScalarBuffer<i64>,
-    gaps: Option<Vec<Span>>,
+    gaps: Vec<Span>,
     marks: ScalarBuffer<u64>,
     session_ends: Vec<bool>,
     seq_nos: Vec<SeqNo>,
@@ -104,7 +104,7 @@ impl Records {
             keys: pick_all(&keys)?,
             times: pick(&(Arc::new(time) as ArrayRef))?,
             ends: ends.unwrap_or_default(),
-            gaps,
+            gaps: gaps.unwrap_or_default(),
             marks,
             session_ends,
             seq_nos,
@@ -117,7 +117,7 @@ impl Records {
     pub(crate) fn of(
         keys: Vec<ArrayRef>,
         (times, ends): (ArrayRef, ScalarBuffer<i64>),
-        gaps: Option<Vec<Span>>,
+        gaps: Vec<Span>,
         (marks, session_ends): (ScalarBuffer<u64>, Vec<bool>),
         seq_nos: Vec<SeqNo>,
         inputs: Vec<ArrayRef>,
@@ -146,11 +146,7 @@ impl Records {
                 .collect::<Result<_>>()?,
             times: pick(&self.times)?,
             ends: sort::pick_optional(&self.ends, rows.values())?.into(),
-            gaps: self
-                .gaps
-                .as_ref()
-                .map(|gaps| sort::pick(gaps, rows.values()))
-                .transpose()?,
+            gaps: sort::pick_optional(&self.gaps, rows.values())?,
             marks: sort::pick_optional(&self.marks, rows.values())?.into(),
             session_ends: sort::pick_optional(&self.session_ends, rows.values())?,
             seq_nos: sort::pick_optional(&self.seq_nos, rows.values())?,
@@ -172,7 +168,6 @@ impl Records {
             });
             joined.collect::<Result<Vec<_>>>()
         };
-        let gaps: Option<Vec<&[Span]>> = parts.iter().map(|part| part.gaps.as_deref()).collect();
         let times: Vec<&dyn Array> = parts.iter().map(|part| part.times.as_ref()).collect();
         Ok(Self {
             keys: join(&|part| &part.keys)?,
@@ -181,7 +176,7 @@ impl Records {
                 .iter()
                 .flat_map(|part| part.ends.iter().copied())
                 .collect(),
-            gaps: gaps.map(|gaps| gaps.concat()),
+            gaps: parts.iter().map(Self::gaps).collect::<Vec<_>>().concat(),
             marks: parts.iter().flat_map(Self::marks).copied().collect(),
             session_ends: parts.iter().flat_map(Self::session_ends).copied().collect(),
             seq_nos: parts.iter().flat_map(Self::seq_nos).copied().collect(),
@@ -213,7 +208,7 @@ impl Records {
 
     /// The effective gaps in ticks of the time column, or empty if all records have the same gap.
     pub(crate) fn gaps(&self) -> &[Span] {
-        self.gaps.as_deref().unwrap_or_default()
+        &self.gaps
     }
 
     /// The extent of each record. `gap` is that of the query.

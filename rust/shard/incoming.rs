@@ -155,7 +155,7 @@ impl Incoming {
         let times = block.columns().get(self.query.keys.len());
         let times = times.and_then(|times| times.as_primitive_opt::<Int64Type>());
         let (Some(times), BlockKind::Records) = (times, kind) else {
-            return Err(wrong("records with ends come as partial sessions".into()));
+            return Err(wrong("records with ends come as partial sessions"));
         };
         let times = Time::slice(times.values()).iter();
         self.before_close += times.filter(|&&time| time < close).count() as u64;
@@ -223,10 +223,10 @@ impl Incoming {
     }
 }
 
-pub(super) fn wrong(reason: String) -> Error {
+pub(super) fn wrong(reason: impl Into<String>) -> Error {
     Error::Format {
         what: "micro-batch",
-        reason,
+        reason: reason.into(),
     }
 }
 

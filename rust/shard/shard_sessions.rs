@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::clock::ShardClock;
-use super::incoming::{Incoming, MicroBatchRows};
+use super::incoming::{Incoming, MicroBatchRows, wrong};
 use super::layout_parts::{self, PartsRead};
 use super::layout_ranges::{self, JoinedSessions};
 use super::micro_batch::MicroBatch;
@@ -371,13 +371,5 @@ impl ShardSessions {
     /// Stream time, in ticks of the time column.
     pub(crate) fn stream_time(&self) -> Option<Time> {
         self.state.clock.time()
-    }
-}
-
-/// The error for a call out of order.
-fn wrong(reason: &str) -> Error {
-    Error::Format {
-        what: "micro-batch",
-        reason: reason.into(),
     }
 }

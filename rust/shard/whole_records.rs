@@ -123,7 +123,7 @@ impl Incoming {
 fn read_records(query: &Query, records: &RecordBatch) -> Result<Records> {
     let own = Records::read(query, records, 0, &mut Counters::default())?;
     if own.rows() < records.num_rows() {
-        return Err(wrong("a record is in no window".into()));
+        return Err(wrong("a record is in no window"));
     }
     Ok(own)
 }

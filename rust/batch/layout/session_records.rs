@@ -62,9 +62,15 @@ pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Recor
         Some(_) => columns.numbers()?.to_vec().into(),
         None => ScalarBuffer::default(),
     };
-    let (gaps, session_ends) = match query.has_own_gaps() {
-        true => read_gaps(query, columns.numbers()?),
-        false => (None, Vec::new()),
+    let own: &[i64] = match query.has_own_gaps() {
+        true => columns.numbers()?,
+        false => &[],
+    };
+    let gap = |&number: &i64| Span(number.max(0).cast_unsigned());
+    let gaps = own.iter().map(gap).collect();
+    let session_ends = match query.columns.rules.ends {
+        Some(_) => own.iter().map(|&number| number == ENDS_SESSION).collect(),
+        None => Vec::new(),
     };
     let mut numbers = |are_there: bool| -> Result<Vec<u64>> {
         if !are_there {
@@ -110,16 +116,6 @@ fn gap_numbers(query: &Query, records: &Records) -> Vec<i64> {
         (Span(gap), false) => gap.cast_signed(),
     })
     .collect()
-}
-
-/// The gap of each record, and which records end their session, if records can.
-fn read_gaps(query: &Query, numbers: &[i64]) -> (Option<Vec<Span>>, Vec<bool>) {
-    let gap = |&number: &i64| Span(number.max(0).cast_unsigned());
-    let ends = match query.columns.rules.ends {
-        Some(_) => numbers.iter().map(|&number| number == ENDS_SESSION),
-        None => return (Some(numbers.iter().map(gap).collect()), Vec::new()),
-    };
-    (Some(numbers.iter().map(gap).collect()), ends.collect())
 }
 
 /// Whether an array has the canonical type of an input column.
