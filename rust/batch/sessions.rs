@@ -218,7 +218,8 @@ impl SessionTable {
                 self.query
                     .result(keys, &sessions.windows(slots), &ends, lowered)
             };
-            in_halves(0..slots.len(), &mut result, emit)?;
+            let results = in_halves(0..slots.len(), &mut result)?;
+            results.into_iter().for_each(&mut *emit);
         }
         Ok(())
     }

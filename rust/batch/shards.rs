@@ -39,13 +39,11 @@ impl SortedByShard {
 
 /// The shard of each numbered key. A null key gets 0.
 pub(super) fn of(interner: &KeyInterner, query: &Query, keys: &[KeyId]) -> Result<Vec<u32>> {
-    let mut shards = Vec::with_capacity(keys.len());
     let mut own = |range: Range<usize>| {
         let keys = keys.get(range).unwrap_or_default();
         of_columns(query, &interner.columns(keys)?)
     };
-    in_halves(0..keys.len(), &mut own, &mut |own| shards.extend(own))?;
-    Ok(shards)
+    Ok(in_halves(0..keys.len(), &mut own)?.concat())
 }
 
 /// The shard of the key of each row of these columns. A null key gets 0.

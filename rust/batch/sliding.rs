@@ -165,9 +165,10 @@ impl SlidingQuery {
                 );
                 self.with_rows(number, &keys, &windows, columns, &at_end)
             };
-            batch
-                .pieces(windows, rows)
-                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
+            for piece in batch.pieces(windows, rows) {
+                let results = in_halves(piece, &mut result)?;
+                results.into_iter().for_each(&mut *emit);
+            }
         }
         match until {
             Some(until) => {

@@ -48,22 +48,17 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
     if !state.saturates {
         check(&state.query, rows.iter().map(|row| row.change.window))?;
     }
-    let mut batches = Vec::new();
-    in_halves(
-        0..rows.len(),
-        &mut |range| {
-            let rows = rows.get(range).unwrap_or_default();
-            let names = rows.iter().map(|row| row.name.as_ref());
-            let keys = key_columns(&state.sort_keys, names)?;
-            let changes: Vec<WindowChange> = rows.iter().map(|row| row.change).collect();
-            let with_states = changes.iter().filter(|change| change.slot.is_some());
-            let ends: Vec<SessionEnd> = with_states.map(|change| change.end).collect();
-            batch(&state.query, keys, &changes, |keys, slots, windows| {
-                state.lower(keys, slots, windows, &ends)
-            })
-        },
-        &mut |batch| batches.push(batch),
-    )?;
+    let batches = in_halves(0..rows.len(), &mut |range| {
+        let rows = rows.get(range).unwrap_or_default();
+        let names = rows.iter().map(|row| row.name.as_ref());
+        let keys = key_columns(&state.sort_keys, names)?;
+        let changes: Vec<WindowChange> = rows.iter().map(|row| row.change).collect();
+        let with_states = changes.iter().filter(|change| change.slot.is_some());
+        let ends: Vec<SessionEnd> = with_states.map(|change| change.end).collect();
+        batch(&state.query, keys, &changes, |keys, slots, windows| {
+            state.lower(keys, slots, windows, &ends)
+        })
+    })?;
     let (_, mut states) = state.at_rest();
     rows.iter()
         .filter_map(|row| row.change.slot)

@@ -327,7 +327,7 @@ impl ReturnedWindows {
                     .collect::<std::result::Result<Vec<_>, _>>()?;
                 Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
             };
-            in_halves(rows, &mut batch, &mut |batch| batches.push(batch))?;
+            batches.extend(in_halves(rows, &mut batch)?);
         }
         Ok(batches)
     }

@@ -113,13 +113,9 @@ pub(crate) fn select(
     if !state.saturates {
         change_batch::check(&state.query, found.iter().map(|found| found.window))?;
     }
-    let mut batches = Vec::new();
-    in_halves(
-        0..found.len(),
-        &mut |rows| batch(state, found.get(rows).unwrap_or_default()),
-        &mut |batch| batches.push(batch),
-    )?;
-    Ok(batches)
+    in_halves(0..found.len(), &mut |rows| {
+        batch(state, found.get(rows).unwrap_or_default())
+    })
 }
 
 /// The sort keys of the first and the last key of a range.

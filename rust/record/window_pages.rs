@@ -37,9 +37,8 @@ pub(super) fn sorted<K: WindowKind<Entry: WindowRow>>(
     windows: &WindowOperator<K>,
     entries: &[(StoreKey, &K::Entry)],
 ) -> Result<Vec<SortedWindows>> {
-    let mut parts = Vec::new();
     if entries.is_empty() {
-        return Ok(parts);
+        return Ok(Vec::new());
     }
     let mut part = |rows: Range<usize>| {
         let entries = entries.get(rows).unwrap_or_default();
@@ -54,8 +53,7 @@ pub(super) fn sorted<K: WindowKind<Entry: WindowRow>>(
             columns: columns(state, windows, entries)?,
         })
     };
-    in_halves(0..entries.len(), &mut part, &mut |part| parts.push(part))?;
-    Ok(parts)
+    in_halves(0..entries.len(), &mut part)
 }
 
 /// One row per window: key columns, times, `source`, emissions if updates have a pace, states, values
@@ -176,7 +174,7 @@ pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()
         }
         Ok(())
     };
-    in_halves(0..whole.extents.len(), &mut put, &mut |()| ())
+    in_halves(0..whole.extents.len(), &mut put).map(drop)
 }
 
 fn entry<E: WindowRow>(times: &[i64], slot: Slot) -> Result<E> {

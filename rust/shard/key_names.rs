@@ -21,13 +21,11 @@ pub(super) fn each_sort_key(
     mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
     for step in keys.chunks(STEP) {
-        let mut made = Vec::new();
         let mut make = |range: Range<usize>| {
             let keys = step.get(range).unwrap_or_default();
             Ok((sort_keys.of(&query.key_columns(keys)?)?, keys.len()))
         };
-        in_halves(0..step.len(), &mut make, &mut |names| made.push(names))?;
-        for (names, rows) in made {
+        for (names, rows) in in_halves(0..step.len(), &mut make)? {
             let mut names = (0..rows).filter_map(|row| names.get(row));
             if names.try_for_each(&mut each).is_break() {
                 return Ok(());

@@ -115,7 +115,7 @@ impl SessionChanges {
                     },
                 )
             };
-            in_halves(range, &mut batch, &mut |batch| batches.push(batch))?;
+            batches.extend(in_halves(range, &mut batch)?);
         }
         Ok(batches)
     }

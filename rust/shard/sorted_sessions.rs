@@ -29,16 +29,14 @@ pub(super) fn sorted(
     emissions: &[Emission],
     rows: &[u32],
 ) -> Result<Vec<SortedWindows>> {
-    let mut parts = Vec::new();
     if rows.is_empty() {
-        return Ok(parts);
+        return Ok(Vec::new());
     }
     let mut part = |range: Range<usize>| {
         let rows = rows.get(range).unwrap_or_default();
         sorted_part(sort_keys, table, sessions, emissions, rows)
     };
-    in_halves(0..rows.len(), &mut part, &mut |part| parts.push(part))?;
-    Ok(parts)
+    in_halves(0..rows.len(), &mut part)
 }
 
 fn sorted_part(

@@ -36,11 +36,9 @@ impl TouchedSessions {
             hash.hash(&incoming.sessions.key_columns(own)?, &mut hashes)?;
             Ok(hashes)
         };
-        in_halves(0..all.len(), &mut hashes, &mut |hashes| {
-            for hash in hashes {
-                keys.insert(hash);
-            }
-        })?;
+        for hash in in_halves(0..all.len(), &mut hashes)?.into_iter().flatten() {
+            keys.insert(hash);
+        }
         Ok(Self { hash, keys, after })
     }
 

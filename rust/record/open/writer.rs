@@ -211,11 +211,11 @@ pub(super) fn write<K: WindowKind<Entry: WindowRow>>(
                 let entries = some.get(rows).unwrap_or_default();
                 part(state, windows, &sections, entries, is_open, run_id)
             };
-            in_halves(0..some.len(), &mut part, &mut |(batch, rows, checksum)| {
+            for (batch, rows, checksum) in in_halves(0..some.len(), &mut part)? {
                 clock.rows += rows;
                 clock.checksum = clock.checksum.wrapping_add(checksum);
                 batches.push(batch);
-            })?;
+            }
         }
     }
     Ok(batches)
