@@ -236,7 +236,7 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_INPUTS=, SOAK_EXAMPL
 		-m "hypothesis and not spark and not soak" tests/python
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_SCHEDULES=$(SOAK_SCHEDULES) \
 		WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
-		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
+		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m soak tests/python
 	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py tests/kafka/test_end_to_end.py
 	$(MAKE) mutants SEED=$(SOAK_SEED) ROOM=drawn MUTANTS=$(SOAK_MUTANTS)
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_INPUTS) damaged" \

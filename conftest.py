@@ -72,18 +72,17 @@ def check_cases(items: list[pytest.Item], config: pytest.Config) -> None:
         items[:] = of
 
 
-FIGURES = pytest.StashKey[list[str]]()
-
-
 @pytest.fixture
-def soaked(pytestconfig: pytest.Config) -> Callable[[str], None]:
-    """Takes what a long test did, to be told at the end of the run."""
-    return pytestconfig.stash.setdefault(FIGURES, []).append
+def soaked(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Takes what a long test did, to be told at the end of the run, whichever process ran it."""
+    return lambda figure: record_property("soak", figure)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for line in config.stash.get(FIGURES, []):
-        terminalreporter.write_line(f"soak: {line}")
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for report in (one for reports in terminalreporter.stats.values() for one in reports):
+        for name, figure in getattr(report, "user_properties", ()):
+            if name == "soak" and report.when == "call":
+                terminalreporter.write_line(f"soak: {figure}")
 
 
 @pytest.fixture(scope="session")
