@@ -157,10 +157,13 @@ class RelationColumns(Columns):
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return duckdb_relation(self._relation, rows, kinds)
 
+    def texts(self) -> Kinds:
+        return {name: kind for name, kind in zip(self._names, self._types, strict=True) if _is_text_of_its_own(kind)}
+
     def is_other(self, was: Any, now: Any) -> bool:
         """Text of one type would be read as the other."""
-        is_own = type(now) is type(was) and "ENUM(" not in f"{was}{now}"
-        return is_own and crossing(was) is not None and str(was) != str(now)
+        is_own = type(now) is type(was) and "ENUM(" not in str(now)
+        return is_own and _is_text_of_its_own(was) and str(was) != str(now)
 
     def instead(self, position: int, need: Need, written: str) -> str | None:
         collated = self._without_collation(position, need, written) if str(self.dtype(position)) == "VARCHAR" else None
@@ -249,6 +252,11 @@ def _type_of(kind: Any) -> Any:
         return duckdb.from_arrow(pa.table({"column": pa.array([], kind)})).types[0]
     except (duckdb.Error, pa.ArrowException):
         return None
+
+
+def _is_text_of_its_own(kind: Any) -> bool:
+    """Whether Arrow has a type as text that no other type reads."""
+    return crossing(kind) is not None and "ENUM(" not in str(kind)
 
 
 def _zone(values: Any) -> Any:

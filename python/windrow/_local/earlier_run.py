@@ -65,14 +65,19 @@ def fits(source: Columns, column: str, kind: pa.DataType) -> bool:
     return largest is None or largest < _EXACT
 
 
-def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Columns, table: Columns) -> ValueError:
-    """The error of a run; it begins with the column of another type and shows its cast, if that is the reason."""
+def refusal(
+    error: ValueError, plan: Plan, before: Columns | None, source: Columns, table: Columns, *, texts: Mapping[str, Any]
+) -> ValueError:
+    """The error of a run; it begins with the column of another type and shows its cast, if that is the reason.
+
+    `texts` has the columns that were text of another type of the library, which no cast makes, and that type if known.
+    """
     clock = None if before is None else clock_of(before)
 
     def cast(column: str, kind: pa.DataType) -> str | None:
         values = _values(source, column)
         kind = arranged(kind, values.type)  # Polars casts no struct to one whose fields have another order
-        if plan.origins is not None or column not in table.names or not _casts(values, kind):
+        if plan.origins is not None or column not in table.names or column in texts or not _casts(values, kind):
             return None
         if column != plan.time and _has_zone(kind) and _has_clock_only(values.type):
             return None  # only times of records keep the name of their zone
@@ -88,7 +93,9 @@ def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Colum
         return None if is_own else made
 
     def of_library(column: str, was: pa.DataType, _: pa.DataType) -> tuple[str, str] | None:
-        return table.type_names(column, was) if plan.origins is None and column in table.names else None
+        names = table.type_names(column, was) if plan.origins is None and column in table.names else None
+        own = texts.get(column)
+        return names if names is None or own is None else (str(own), names[1])
 
     return error if clock is None else refused(error, clock, plan.schema, plan.time, cast, of_library=of_library)
 
