@@ -22,8 +22,8 @@ class Lengths:
         session: the longest session; None for no limit and for sliding windows.
         difference: the time difference of sliding windows; None for sessions.
         resolution: times are floored to multiples of it; 1 for sessions.
-        grace: how far behind stream time a record may be; None without a grace, and for sessions with rules, which are
-            read as a batch.
+        grace: how long a stream keeps windows open for records out of order; None without a grace, and for sessions
+            with rules, which are read as a batch.
     """
 
     gap: int | None

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._aggregates.call import LISTS_OF_COLUMN
 from windrow._arguments.type_names import is_text
 from windrow._executor.batches import stream_reader
 from windrow._folds.python_shape import has_type
@@ -66,12 +67,25 @@ def fits(source: Columns, column: str, kind: pa.DataType) -> bool:
 
 
 def refusal(
-    error: ValueError, plan: Plan, before: Columns | None, source: Columns, table: Columns, *, texts: Mapping[str, Any]
+    error: ValueError,
+    plan: Plan,
+    before: Columns | None,
+    source: Columns,
+    table: Columns,
+    *,
+    columns: Mapping[str, str],
 ) -> ValueError:
     """The error of a run; it begins with the column of another type and shows its cast, if that is the reason.
 
-    `texts` has the columns that were text of another type of the library, which no cast makes, and that type if known.
+    Args:
+        error: the error of the core.
+        plan: a plan.
+        before: the table of open windows.
+        source: the columns, with those of expressions.
+        table: the columns of the data, which know their library.
+        columns: the columns of the table that hold values of a column of the data, and that column.
     """
+    texts = _texts(plan, before, columns) if before is not None and isinstance(before, type(table)) else {}
     clock = None if before is None else clock_of(before)
 
     def cast(column: str, kind: pa.DataType) -> str | None:
@@ -98,6 +112,14 @@ def refusal(
         return names if names is None or own is None else (str(own), names[1])
 
     return error if clock is None else refused(error, clock, plan.schema, plan.time, cast, of_library=of_library)
+
+
+def _texts(plan: Plan, before: Columns, columns: Mapping[str, str]) -> dict[str, Any]:
+    """The types of columns that Arrow had as text, which only that type reads; None in lists. No cast makes them."""
+    kinds = before.texts()
+    lists = [call for name, call in plan.aggregates if name in kinds and call.function in (*LISTS_OF_COLUMN, "top_k")]
+    own = {column: kinds[name] for name, column in columns.items() if name in kinds}
+    return {**dict.fromkeys(call.columns[0] for call in lists), **own}
 
 
 def has_cast(source: Columns, column: str, kind: pa.DataType) -> bool:

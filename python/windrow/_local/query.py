@@ -228,8 +228,8 @@ class LocalInput(Input[Any]):
         try:
             rows, of_run = rows_of(plan, operator, before, records, to)
         except ValueError as error:
-            texts = self._texts(plan, before)
-            raise refusal(error, plan, before, self._source, self._table, texts=texts) from error
+            columns = {} if before is None else self._of_columns(plan, before.names)
+            raise refusal(error, plan, before, self._source, self._table, columns=columns) from error
         warn_left_out(read)
         counted = _reported(plan, {**read, **of_run})
         rows = shown(plan, rows)
@@ -318,22 +318,14 @@ class LocalInput(Input[Any]):
 
     def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
         """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""
-        columns, lists = self._of_columns(plan, rows.column_names), _lists(plan)
+        columns = self._of_columns(plan, rows.column_names)
+        lists = {name: call for name, call in plan.aggregates if call.function in (*LISTS_OF_COLUMN, "top_k")}
         columns |= {name: call.columns[0] for name, call in lists.items() if name in rows.column_names}
         kinds = dict(self._source.dtypes({name: own for name, own in columns.items() if own not in retyped}))
         of_lists = {
             name: self._source.listed(kinds.pop(name), call.function) for name, call in lists.items() if name in kinds
         }
         return {**kinds, **{name: kind for name, kind in of_lists.items() if kind is not None}}
-
-    def _texts(self, plan: Plan, before: Columns | None) -> Kinds:
-        """The types of columns whose values an earlier table has as text that only that type reads; None in lists."""
-        if before is None or not isinstance(before, type(self._table)):
-            return {}
-        kinds = before.texts()
-        in_lists = {call.columns[0]: None for name, call in _lists(plan).items() if name in kinds}
-        columns = self._of_columns(plan, list(kinds))
-        return in_lists | {column: kinds[name] for name, column in columns.items()}
 
     def _of_columns(self, plan: Plan, names: Sequence[str]) -> dict[str, str]:
         """The result columns, of those with these names, that hold values of a column of the data, and that column."""
@@ -386,11 +378,6 @@ class LocalInput(Input[Any]):
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
                 "column of one type that Arrow has"
             ) from error
-
-
-def _lists(plan: Plan) -> dict[str, Any]:
-    """The aggregates that make lists of the values of a column, by name."""
-    return {name: call for name, call in plan.aggregates if call.function in (*LISTS_OF_COLUMN, "top_k")}
 
 
 def _finish(plan: Plan, core: pa.Schema) -> Finish | None:

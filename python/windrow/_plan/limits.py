@@ -44,8 +44,8 @@ LIMITS: dict[tuple[str, ...], str] = {
         "'drop' in advance: open windows travel from run to run without the columns of their records"
     ),
     ("grace=None", "stream"): (
-        "a grace on a stream: how far behind stream time a record may be, such as grace='1 hour'; windows stay open "
-        "that long, and later records are late; '0 seconds' for records in order"
+        "a grace on a stream: how long windows wait for records out of order, such as grace='1 hour'; later records "
+        "are late; '0 seconds' for records in order"
     ),
     ("emit=update", "rules", "stream"): (
         "emit('close') for sessions with rules: until a session is final, an earlier record may still arrive and move "

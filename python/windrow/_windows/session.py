@@ -91,8 +91,8 @@ class SessionWindows(Windows):
         Args:
             gap: the longest distance from one record of a session to the next. With a gap of zero, a session is the
                 records of one time; with `group_by(end=)`, records that touch or overlap.
-            grace: how far behind stream time a record may be on a stream. In a batch query nothing is late, so it needs
-                no grace.
+            grace: how long a stream keeps a session open after its gap, for records out of order. In a batch query
+                nothing is late, so it needs no grace.
             max_duration: the longest distance from the first record of a session to its last, inclusive. It may be
                 shorter than the gap. With `group_by(end=)` it is the distance to the latest end; a first record
                 that is longer by itself is not cut.

@@ -44,7 +44,7 @@ class SlidingWindows(Windows):
 
         Args:
             difference: distance from the start to the end of a window.
-            grace: how far behind stream time a record may be on a stream; a batch query does not need it.
+            grace: how long a stream keeps a window open for records out of order; a batch query does not need it.
             resolution: times are floored to it for windowing, and the right window of a record starts this long after
                 it. None means one unit of the time column, in Spark a microsecond. On a column finer than milliseconds,
                 `"1 millisecond"` gives Kafka's windows. A `StreamDriver` uses at least 1 millisecond by default.

@@ -18,7 +18,7 @@ class Windows(ABC):
     """What both kinds of windows have. Durations are in microseconds.
 
     Attributes:
-        grace: how far behind stream time a record may be; None where none was given.
+        grace: how long a stream keeps windows open for records out of order; None where none was given.
         retention: how long windows stay visible, in microseconds; None for as long as the rules need.
     """
 

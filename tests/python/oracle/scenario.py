@@ -32,7 +32,7 @@ class Scenario:
     Attributes:
         kind: `session`, `dynamic` (each record's own gap) or `sliding`.
         length: the gap, the longest gap, or the time difference.
-        grace: how far behind stream time a record may be.
+        grace: how long windows wait for records out of order.
         until: how long closed windows stay visible at least; none for no longer than needed.
         resolution: what sliding windows floor times to.
         emit: `update` or `close`.

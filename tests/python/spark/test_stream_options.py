@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], Any], type[Exception], str]] = {
     "no grace": (
         lambda stream: windowed(stream, wr.SessionWindows.with_gap("5 minutes")).count(),
         ValueError,
-        "grace: got None; allowed: a grace on a stream: how far behind .*'1 hour'",
+        "grace: got None; allowed: a grace on a stream: how long windows wait .*'1 hour'",
     ),
     "each record without an order": (
         lambda stream: windowed(stream).emit("update", every_record=True).count(),
