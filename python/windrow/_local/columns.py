@@ -157,10 +157,15 @@ class Columns(ABC):
         for name in {*kinds}.intersection(names):
             was, now = self.dtype(names.index(name)), kinds[name]
             if self.is_other(was, now):
+                earlier = self.in_words(was)
                 raise ValueError(
-                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or None to "
-                    "begin anew"
+                    f"open: column {name!r} was {earlier} in the run before, and is {self.in_words(now)} now; "
+                    f"allowed: {earlier}; or None to begin anew"
                 )
+
+    def in_words(self, kind: Any) -> str:
+        """A type of the library, as an error names it."""
+        return str(kind)
 
     def texts(self) -> Kinds:
         """The library's own types of columns that Arrow has as text, and only their own type reads."""

@@ -111,6 +111,11 @@ class PandasColumns(Columns):
         own = self.dtype(self._names.index(column))
         return None if _unit(own) is None else (str(was), str(own))
 
+    def in_words(self, kind: Any) -> str:
+        import pandas as pd
+
+        return f"category of {kind.categories.dtype}" if isinstance(kind, pd.CategoricalDtype) else str(kind)
+
     def is_other(self, was: Any, now: Any) -> bool:
         return _unit(was) != _unit(now)
 
@@ -200,6 +205,8 @@ def _unit(kind: Any) -> str | None:
     """What a dtype means beside the values that Arrow stores: the unit of periods, the closed bounds of intervals."""
     import pandas as pd
 
+    if isinstance(kind, pd.CategoricalDtype):
+        return _unit(kind.categories.dtype)
     if isinstance(kind, pd.PeriodDtype):
         return str(kind)
     return str(kind).rpartition(", ")[2] if isinstance(kind, pd.IntervalDtype) else None

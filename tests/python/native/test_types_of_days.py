@@ -207,16 +207,17 @@ PERIODS: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("made", [list, pd.Categorical], ids=["values", "categories"])
 @pytest.mark.parametrize("key", ["user", "x"])
 @pytest.mark.parametrize(
     ("before", "after"),
     [("months", "days"), ("days", "months"), ("integers", "months"), ("months", "integers"), ("left", "right")],
 )
-def test_periods_and_intervals_of_pandas_are_not_read_as_others(before: str, after: str, key: str) -> None:
+def test_periods_and_intervals_of_pandas_are_not_read_as_others(before: str, after: str, key: str, made: Any) -> None:
     """Arrow stores them alike."""
 
     def frame(number: int, kind: str) -> Any:
-        return pd.DataFrame({"user": [1], "ts": [TIMES[number]], "x": PERIODS[kind]})
+        return pd.DataFrame({"user": [1], "ts": [TIMES[number]], "x": made(PERIODS[kind])})
 
     calls = {"n": wr.count()} if key == "x" else LAST
     first = windowed(frame(0, before), key).advance(None, to=ENDS[0], **calls)
