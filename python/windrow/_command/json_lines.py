@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 _ROWS = 10_000
 
-_EXACT = 10**15
+EXACT = 10**15
 """Numbers of this size have all their digits in a float."""
 
 _PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -60,7 +60,7 @@ def _texts(array: Any) -> list[str]:
 
 def _seconds(count: int | None, parts: int) -> str:
     """A count of parts of a second as seconds, with all digits."""
-    if count is None or abs(count) <= _EXACT:
+    if count is None or abs(count) <= EXACT:
         return _json(None if count is None else count / parts)
     return f"{Decimal(count) / parts:f}"
 

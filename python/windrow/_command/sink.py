@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_value
 from windrow._command.file import File, Format
-from windrow._command.json_lines import json_lines
+from windrow._command.json_lines import EXACT, json_lines
 
 WINDOW = "window"
 
@@ -152,11 +153,18 @@ class Sink:
 
 
 def _with_seconds(table: pa.Table) -> pa.Table:
-    """The durations in seconds."""
+    """The durations in seconds, as decimals if floats do not have all their digits."""
     for place, field in enumerate(table.schema):
         if isinstance(field.type, pa.DurationType):
-            ticks = table.column(place).cast(pa.int64()).cast(pa.float64(), safe=False)
-            seconds: Any = pc.divide(ticks, float(TIME_UNITS[field.type.unit].per_second))
+            ticks: Any = table.column(place).cast(pa.int64())
+            parts = TIME_UNITS[field.type.unit].per_second
+            least, most = pc.min(ticks).as_py() or 0, pc.max(ticks).as_py() or 0
+            if max(-least, most) <= EXACT:
+                seconds: Any = pc.divide(ticks.cast(pa.float64()), float(parts))
+            else:
+                seconds = pc.multiply(
+                    ticks.cast(pa.decimal128(19)), pa.scalar(1 / Decimal(parts), pa.decimal128(10, 9))
+                )
             table = table.set_column(place, field.name, seconds)
     return table
 

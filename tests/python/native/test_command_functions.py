@@ -147,6 +147,14 @@ def test_durations_of_csv_are_seconds(unit: str, command: Command) -> None:
     assert row.split(";")[2] == ('"3600"' if unit == "s" else '"3599,5"')
 
 
+def test_long_durations_of_csv_keep_their_digits(command: Command) -> None:
+    lengths = pa.array([10**15, -(10**15) - 1, 31_536_000_123_456_789, None], pa.int64()).cast(pa.duration("ns"))
+    times = pa.array([datetime(2026, 5, day) for day in range(4, 8)])
+    pq.write_table(pa.table({"ts": times, "length": lengths}), "rows.parquet", store_schema=True)
+    (_, *rows) = command("sessions rows.parquet --time ts --gap 1h --agg s=sum:length").out.splitlines()
+    assert [row.split(",")[2] for row in rows] == ["1000000.000000000", "-1000000.000000001", "31536000.123456789", ""]
+
+
 CALLS = {
     "n=sum(x)": "got 'n=sum(x)'; allowed: name=function:column: n=sum:x",
     "n=count()": "got 'n=count()'; allowed: name=function:column: n=count",
