@@ -1,5 +1,5 @@
-//! The second step of a query on Spark: merges packed rows into windows, or into rows in time order.
-//! The [`Packer`](super::packer::Packer) is the first step.
+//! The second step of a query on Spark: merges packed rows into windows, or sorts them by time. The
+//! [`Packer`](super::packer::Packer) is the first step.
 
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ impl Merger {
         Self { interrupt, ..self }
     }
 
-    /// Merges packed rows and returns the windows that are final, with their shard; of a query for
-    /// rows, those that no later row can precede.
+    /// Merges packed rows and returns the windows that are final, with their shard. A query for rows
+    /// returns the rows that no later row can precede.
     ///
     /// # Errors
     ///

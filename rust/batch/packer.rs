@@ -1,7 +1,7 @@
 //! The first step of a query on Spark: packs the rows of one split.
 //!
 //! ```text
-//!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
+//!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows, or sorted rows
 //! ```
 
 use std::sync::Arc;

@@ -223,6 +223,7 @@ impl Incoming {
     }
 }
 
+/// The error for wrong input, or a call out of order.
 pub(super) fn wrong(reason: impl Into<String>) -> Error {
     Error::Format {
         what: "micro-batch",
