@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow._arguments.errors import bad_type, class_of
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import Columns, without_metadata
-from windrow._local.pandas_frame import pandas_frame
+from windrow._local.pandas_types import pandas_frame
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.input import libraries_of
 

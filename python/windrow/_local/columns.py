@@ -14,7 +14,7 @@ from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpr
 from windrow._arguments.nested import LIST_MAKERS, inner_fields
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
-from windrow._local.results import Kinds, pyarrow_table
+from windrow._local.results import Kinds, Parts, pyarrow_table
 from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.input import Need
 
@@ -115,6 +115,10 @@ class Columns(ABC):
             self._raised = raised if self._raised is None else self._raised
             raise
 
+    def explained(self, error: BaseException) -> BaseException:
+        """An error of a query, or a clearer one about these columns."""
+        return error
+
     @property
     def is_empty(self) -> bool:
         """Whether there are no rows; False if that is unknown before reading."""
@@ -141,8 +145,19 @@ class Columns(ABC):
         """The durations of a column of another type; None if it has durations itself, or has none."""
         return None
 
-    def listed(self, kind: Any, function: str) -> Any:
-        """The library's own type of the list that an aggregate makes of values of this type; None if it is Arrow's."""
+    def nested(self, parts: Parts) -> Any:
+        """The library's own type of a list or struct of values of these types; None if it is Arrow's."""
+        return None
+
+    def type_of(self, position: int) -> tuple[str, str | None]:
+        """A column's type, as an error names it, and its `meaning`."""
+        kind = self.dtype(position)
+        meaning = None if kind is None else self.meaning(kind)
+        own = str(self.schema([position]).field(0).type)
+        return (own if meaning is None else self.in_words(kind)), meaning
+
+    def meaning(self, kind: Any) -> str | None:
+        """What a type of the library means beside the values that Arrow has; None if nothing."""
         return None
 
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
@@ -173,7 +188,7 @@ class Columns(ABC):
 
     def is_other(self, was: Any, now: Any) -> bool:
         """Whether Arrow has one type for a type of this library and another one, whose values mean something else."""
-        return False
+        return self.meaning(was) != self.meaning(now)
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the data, with the counters if that has a place for them."""

@@ -16,13 +16,14 @@ from windrow._local.duckdb_types import (
     crossing,
     in_microseconds,
     instead,
-    listed,
     literal,
+    meaning,
     quoted,
     repeated_name,
     returned,
+    with_text,
 )
-from windrow._local.results import Kinds
+from windrow._local.results import Kinds, Parts
 from windrow._plan.casts import Casts
 from windrow._plan.input import Need
 
@@ -143,6 +144,14 @@ class RelationColumns(Columns):
         projected = self._projected(positions)
         return self._with_durations(stream_reader(projected)) if self._durations else projected
 
+    def explained(self, error: BaseException) -> BaseException:
+        """DuckDB makes VARIANTs of Parquet of its own, which have fewer types."""
+        names = [name for name, kind in zip(self._names, self._types, strict=True) if "VARIANT" in str(kind)]
+        if not names or not isinstance(error, OSError):
+            return error
+        casts = " and ".join(f"CAST({quoted(name)} AS VARCHAR)" for name in names)
+        return TypeError(f"data: DuckDB does not hand over a value of a VARIANT ({error}); allowed: {casts}")
+
     @property
     def is_empty(self) -> bool:
         return not self._relation.project("1").limit(1).fetchall()
@@ -158,12 +167,19 @@ class RelationColumns(Columns):
         return duckdb_relation(self._relation, rows, kinds)
 
     def texts(self) -> Kinds:
-        return {name: kind for name, kind in zip(self._names, self._types, strict=True) if _is_text_of_its_own(kind)}
+        return {name: kind for name, kind in zip(self._names, self._types, strict=True) if meaning(kind) is not None}
+
+    def type_of(self, position: int) -> tuple[str, str | None]:
+        kind = self.dtype(position)
+        return str(kind), self.meaning(kind)
+
+    def meaning(self, kind: Any) -> str | None:
+        """The type, if Arrow has it as text that no other type reads. ENUMs may have other values."""
+        return meaning(kind)
 
     def is_other(self, was: Any, now: Any) -> bool:
-        """Text of one type would be read as the other."""
-        is_own = type(now) is type(was) and "ENUM(" not in str(now)
-        return is_own and _is_text_of_its_own(was) and str(was) != str(now)
+        """Text that was saved in another format has lost its type."""
+        return type(now) is type(was) and self.meaning(was) is not None and super().is_other(was, now)
 
     def instead(self, position: int, need: Need, written: str) -> str | None:
         collated = self._without_collation(position, need, written) if str(self.dtype(position)) == "VARCHAR" else None
@@ -173,8 +189,17 @@ class RelationColumns(Columns):
         is_interval = self.dtype(position).id == "interval"
         return ColumnExpression(DURATION, self.names[position]) if is_interval else None
 
-    def listed(self, kind: Any, function: str) -> Any:
-        return listed(kind, function)
+    def nested(self, parts: Parts) -> Any:
+        import duckdb
+
+        if isinstance(parts, list):
+            return duckdb.list_type(self._part(parts[0]))
+        return duckdb.struct_type({name: self._part(part) for name, part in parts.items()})
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, list | dict):
+            return self.nested(part)
+        return _type_of(part) if isinstance(part, pa.DataType) else part
 
     def _without_collation(self, position: int, need: Need, written: str) -> str | None:
         """What is allowed in place of text with a collation; None for other text, and if nothing compares it."""
@@ -219,10 +244,12 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
     windrow_result_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
     try:
         result = relation.query(_VIEW, f"SELECT {', '.join(columns)} FROM windrow_result_rows")
+        crossed = relation.query(_VIEW, "SELECT * FROM windrow_result_rows")
         relation.query(_VIEW, _DROP)  # before DuckDB 2 the view of the data stays
-        for name in rows.column_names:
-            if name in kinds and str(kinds[name]) != "VARCHAR" and "string" in str(rows[name].type):
-                _check_text(result, name)
+        for place, (name, own, kind) in enumerate(zip(rows.column_names, crossed.types, result.types, strict=True)):
+            is_read = str(own) != str(kind) and with_text(kind) != str(kind)
+            if name in kinds and (is_read or "GEOMETRY" in str(kind)):
+                _check_read(crossed, f"c{place}", name, kind)
         return result
     except Exception as error:
         if type(error).__name__ != "CatalogException":
@@ -230,18 +257,21 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
         raise TypeError(f"data: got a DuckDBPyRelation, which cannot read the result; allowed: {_RELATION}") from error
 
 
-def _check_text(result: Any, name: str) -> None:
-    """Raises `ValueError` for text of open windows that is not of the type that the column now has."""
+def _check_read(rows: Any, column: str, name: str, kind: Any) -> None:
+    """Raises `ValueError` for text or bytes of open windows that no value of the type has that the column now has."""
     import duckdb
 
+    given, read = (f"CAST({value} AS {with_text(kind)})" for value in (column, f"CAST({column} AS {kind})"))
     try:
-        result.aggregate(f"count({quoted(name)})").fetchall()
-    except duckdb.ConversionException as error:
-        kind, reason = result.types[result.columns.index(name)], str(error).splitlines()[0]
+        others = rows.filter(f"{read} IS DISTINCT FROM {given}").project(column).limit(1).fetchall()
+        reason = f"such as {others[0][0]!r}" if others else None
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+    if reason is not None:
         raise ValueError(
             f"open: column {name!r} had other values than {kind} in the run before ({reason}); allowed: the type that "
             "its column had then, or VARCHAR; or None to begin anew"
-        ) from error
+        )
 
 
 def _type_of(kind: Any) -> Any:
@@ -252,11 +282,6 @@ def _type_of(kind: Any) -> Any:
         return duckdb.from_arrow(pa.table({"column": pa.array([], kind)})).types[0]
     except (duckdb.Error, pa.ArrowException):
         return None
-
-
-def _is_text_of_its_own(kind: Any) -> bool:
-    """Whether Arrow has a type as text that no other type reads."""
-    return crossing(kind) is not None and "ENUM(" not in str(kind)
 
 
 def _zone(values: Any) -> Any:

@@ -57,6 +57,12 @@ def crossing(kind: Any) -> str | None:
     return _written(kind, None, lambda part, _: "VARCHAR" if part.id in in_text else str(part))
 
 
+def with_text(kind: Any) -> str:
+    """The type with VARCHAR in place of all types that Arrow has as text."""
+    in_text = (*_TEXT, "enum", "uuid")
+    return _written(kind, None, lambda part, _: "VARCHAR" if part.id in in_text or str(part) == "JSON" else str(part))
+
+
 def in_microseconds(kind: Any) -> str:
     """The type with its times in microseconds, which have all casts of times."""
     zoned = "timestamptz_ns"
@@ -79,13 +85,14 @@ def returned(kind: Any, column: Any) -> str:
     return _written(kind, column, _with_values) if "ENUM(" in str(kind) else str(kind)
 
 
-def listed(kind: Any, function: str) -> Any:
-    """The type of the list that an aggregate makes of values of this type."""
-    import duckdb
+def meaning(kind: Any) -> str | None:
+    """The type without the values of ENUMs, if Arrow has it as text or bytes that no other type reads.
 
-    if function == "top_k":
-        return duckdb.list_type(duckdb.struct_type({"item": kind, "count": "BIGINT"}))
-    return duckdb.list_type(kind)
+    Parquet gives a GEOMETRY other parameters.
+    """
+    if {part.id for part in _parts(kind)}.isdisjoint((*_TEXT, "geometry")):
+        return None
+    return _written(kind, None, lambda part, _: part.id.upper() if part.id in ("enum", "geometry") else str(part))
 
 
 def instead(kind: Any, need: Need, written: str) -> str | None:

@@ -26,7 +26,7 @@ from windrow._arguments.expression import (
 )
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
-from windrow._local.results import Kinds
+from windrow._local.results import Kinds, Parts
 from windrow._plan.casts import Casts
 from windrow._plan.input import Need, libraries_of
 
@@ -118,9 +118,17 @@ class Computed(Columns):
         """As the table, for a column of it."""
         return self._table.instead(position, need, written) if position < len(self._table.names) else None
 
-    def listed(self, kind: Any, function: str) -> Any:
+    def nested(self, parts: Parts) -> Any:
         """As the table."""
-        return self._table.listed(kind, function)
+        return self._table.nested(parts)
+
+    def meaning(self, kind: Any) -> str | None:
+        """As the table."""
+        return self._table.meaning(kind)
+
+    def in_words(self, kind: Any) -> str:
+        """As the table."""
+        return self._table.in_words(kind)
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the table."""

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.expression import Reference
-from windrow._arguments.nested import LIST_TYPES, inner_fields
-from windrow._folds.python_shape import has_type
 from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
-from windrow._local.results import Kinds, of_type, without_views
+from windrow._local.pandas_types import Geometry, has_objects, leaves, list_type, pandas_frame, unit
+from windrow._local.results import Kinds, Parts
 from windrow._plan.casts import Casts
 
 _CASTS = Casts(
-    text='pandas.to_datetime({0}, format="ISO8601").dt.as_unit("{1}")',  # pandas 3 takes the unit from the digits
-    zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.as_unit("{1}")',
-    format='pandas.to_datetime({0}, format="{1}").dt.as_unit("us")',
-    zoned_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
+    text='pandas.to_datetime({0}, format="ISO8601").dt.asunit("{1}")',  # pandas 3 takes the unit from the digits
+    zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.asunit("{1}")',
+    format='pandas.to_datetime({0}, format="{1}").dt.asunit("us")',
+    zoned_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.asunit("us")',
     formats={},
     integers={unit: f'pandas.to_datetime({{0}}, unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
     floats='pandas.to_datetime({0}.astype("float64") * {1}, unit="us").dt.round("us")',
     date='{0}.astype("datetime64[us]")',
     duration="timedelta64",
     durations={unit: f'pandas.to_timedelta({{0}}.astype("Float64"), unit="{unit}")' for unit in ("s", "ms")},
-    of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.as_unit("us")'),
+    of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.asunit("us")'),
     as_text='{0}.astype("string")',
     as_number='pandas.to_numeric({0}, errors="coerce")',
     finite='{0}.astype("float64").replace([float("inf"), float("-inf")], float("nan"))',
@@ -36,22 +33,10 @@ _CASTS = Casts(
     nonzero="{0} != 0",
     equals='{0} == "{1}"',
     words="pandas.to_timedelta({0})",
-    offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
+    offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.asunit("us")',
     period="{0}.dt.to_timestamp()",
     far='{0}.astype("datetime64[{1}]")',  # before pandas 3, to_datetime makes nanoseconds
 )
-
-
-_OBJECTS = (-62_104_060_800, 253_370_764_800)
-"""The first seconds of the years 2 and 9999: in some zone, other times are in no year of Python."""
-_FIRST_CHANGE = -9_223_372_036
-"""The first second in nanoseconds. pandas crashes if it makes objects of earlier times in a zone with changes."""
-
-
-class Geometry(NamedTuple):
-    """The type of a column of geometries of GeoPandas, whose dtype lacks their system of coordinates."""
-
-    crs: Any
 
 
 WKB: dict[bytes | str, bytes | str] = {"ARROW:extension:name": "geoarrow.wkb"}
@@ -91,7 +76,7 @@ class PandasColumns(Columns):
         if not isinstance(column, str):
             return super().cast(column, kind)
         written, _ = self.written(column)
-        if _unit(self.dtype(self._names.index(column))) is not None:
+        if unit(self.dtype(self._names.index(column))) is not None:
             return None
         if isinstance(kind, pa.TimestampType):
             own: Any = self.schema([self._names.index(column)]).field(0).type
@@ -100,7 +85,7 @@ class PandasColumns(Columns):
             zone = "" if own.tz == kind.tz else ".dt.tz_localize(None)"
             if own.tz != kind.tz and kind.tz is not None:
                 zone = f'.dt.tz_{"localize" if own.tz is None else "convert"}("{kind.tz}")'
-            return f'{written}{zone}.dt.as_unit("{kind.unit}")'
+            return f'{written}{zone}.dt.asunit("{kind.unit}")'
         if pa.types.is_integer(kind):
             return f'{written}.astype("{str(kind).replace("i", "I").replace("u", "U")}")'
         if pa.types.is_floating(kind):
@@ -109,15 +94,19 @@ class PandasColumns(Columns):
 
     def type_names(self, column: str, was: pa.DataType) -> tuple[str, str] | None:
         own = self.dtype(self._names.index(column))
-        return None if _unit(own) is None else (str(was), str(own))
+        return None if unit(own) is None else (str(was), str(own))
 
     def in_words(self, kind: Any) -> str:
         import pandas as pd
 
+        [kind, *_] = leaves(kind)
         return f"category of {kind.categories.dtype}" if isinstance(kind, pd.CategoricalDtype) else str(kind)
 
-    def is_other(self, was: Any, now: Any) -> bool:
-        return _unit(was) != _unit(now)
+    def meaning(self, kind: Any) -> str | None:
+        return next(filter(None, map(unit, leaves(kind))), None)
+
+    def nested(self, parts: Parts) -> Any:
+        return parts if any(map(has_objects, leaves(parts))) else None
 
     @property
     def names(self) -> Sequence[str]:
@@ -150,8 +139,10 @@ class PandasColumns(Columns):
 
     def dtype(self, position: int) -> Any:
         if position < self._columns:
-            kind = self._frame.dtypes.iloc[position]
-            return Geometry(self._frame.iloc[:0, position].array.crs) if str(kind) == "geometry" else kind
+            kind, column = self._frame.dtypes.iloc[position], self._frame.iloc[:, position]
+            if str(kind) == "geometry":
+                return Geometry(column.array.crs)
+            return kind if str(kind) != "object" else list_type(column) or kind
         level, _ = self._levels[position - self._columns]
         return self._frame.index.get_level_values(level).dtype
 
@@ -201,17 +192,6 @@ class PandasColumns(Columns):
         return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
 
 
-def _unit(kind: Any) -> str | None:
-    """What a dtype means beside the values that Arrow stores: the unit of periods, the closed bounds of intervals."""
-    import pandas as pd
-
-    if isinstance(kind, pd.CategoricalDtype):
-        return _unit(kind.categories.dtype)
-    if isinstance(kind, pd.PeriodDtype):
-        return str(kind)
-    return str(kind).rpartition(", ")[2] if isinstance(kind, pd.IntervalDtype) else None
-
-
 def _is_stored(kind: Any) -> bool:
     """Whether `_stored` converts a dtype, because pyarrow does not, or in another way in each version."""
     import pandas as pd
@@ -244,132 +224,3 @@ def _stored(column: Any) -> Any:
         codes = column.cat.codes.to_numpy()
         values = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values, ordered=column.cat.ordered)
     return pd.arrays.ArrowExtensionArray(values)
-
-
-def pandas_frame(rows: pa.Table, kinds: Kinds, *, arrow: bool) -> Any:
-    """A `pandas.DataFrame` with an index of row numbers. `arrow`: whether columns without a kind are Arrow-backed."""
-    import pandas as pd
-
-    columns = {name: pandas_column(rows[name], kinds.get(name), arrow=arrow) for name in rows.column_names}
-    return pd.DataFrame(columns, index=pd.RangeIndex(rows.num_rows))
-
-
-def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> Any:
-    """A Series of a dtype of pandas, or if that is None of the one that changes no value."""
-    import pandas as pd
-
-    if isinstance(kind, Geometry):
-        import geopandas
-
-        return pd.Series(geopandas.array.from_wkb(_storage(column).to_pylist(), crs=kind.crs))
-    column = of_type(column, without_views(column.type))
-    if isinstance(kind, pd.CategoricalDtype):
-        return _categories(column, kind)
-    if str(kind).startswith(("interval[int", "interval[uint")) and column.null_count:
-        kind = pd.api.types.pandas_dtype(f"interval[float64, {kind.closed}]")  # as in pandas: its integers have no null
-    if isinstance(kind, pd.ArrowDtype):
-        arrow_type: Any = kind.pyarrow_dtype
-        typed = column if pa.types.is_nested(arrow_type) else of_type(column, arrow_type)
-        return pd.Series(pd.arrays.ArrowExtensionArray(typed))
-    if kind is None and (arrow or _has_nanoseconds_of_day(column.type)):
-        return pd.Series(pd.arrays.ArrowExtensionArray(column))
-    if kind is not None and hasattr(kind, "__from_arrow__"):
-        return pd.Series(kind.__from_arrow__(column))
-    series = _closest(column)
-    if kind is None or series.dtype == kind:
-        return series
-    if str(kind) == "object":
-        return pd.Series(_objects(column), dtype=object)
-    takes_nulls = isinstance(kind, pd.api.extensions.ExtensionDtype)
-    if isinstance(kind, pd.SparseDtype):
-        takes_nulls = pd.api.types.is_float_dtype(kind)
-    exact = takes_nulls or not column.null_count or series.dtype.kind in "mM"
-    return series.astype(kind) if exact else series
-
-
-def _has_nanoseconds_of_day(kind: Any) -> bool:
-    """Whether a type has times of day in nanoseconds, of which only Arrow-backed columns hold all digits."""
-    parts = (kind.field(place).type for place in range(kind.num_fields))
-    return kind == pa.time64("ns") or any(map(_has_nanoseconds_of_day, parts))
-
-
-def _storage(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """The values of an extension type that another library has registered."""
-    return column.cast(column.type.storage_type) if isinstance(column.type, pa.BaseExtensionType) else column
-
-
-def _categories(column: pa.ChunkedArray[Any], kind: Any) -> Any:
-    """A Series of categories, also of those that they lack: open windows may have keys that a day's data does not."""
-    import numpy as np
-    import pandas as pd
-
-    values = pandas_column(column.drop_null(), kind.categories.dtype, arrow=False)
-    others = pd.Index(values.unique()).difference(kind.categories, sort=False)
-    if not others.empty:
-        kind = pd.CategoricalDtype(kind.categories.append(others), kind.ordered)
-    codes: Any = np.full(len(column), -1)
-    codes[column.is_valid().to_numpy()] = values.astype(kind).cat.codes
-    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
-
-
-def _closest(column: pa.ChunkedArray[Any]) -> Any:
-    """A Series of a plain type, or of a nullable one for integers and booleans with nulls."""
-    import pandas as pd
-
-    kind = column.type
-    if column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        name = str(kind)
-        nullable: Any = pd.api.types.pandas_dtype(
-            "boolean" if name == "bool" else name.replace("uint", "UInt").replace("int", "Int", "UInt" not in name)
-        )
-        return pd.Series(nullable.__from_arrow__(column))
-    if pa.types.is_nested(kind):
-        return pd.Series(_objects(column), dtype=object)
-    return column.to_pandas()
-
-
-def _check_zoned(column: pa.ChunkedArray[Any], kind: Any) -> None:
-    """Raises `OverflowError` for times of which pandas makes no objects, and crashes for some."""
-    is_fixed = kind.tz == "UTC" or kind.tz.startswith(("+", "-"))
-    first, last = (_OBJECTS[0] if is_fixed else _FIRST_CHANGE), _OBJECTS[1]
-    bounds: Any = pc.min_max(pc.divide(column.cast(pa.int64()), TIME_UNITS[kind.unit].per_second))
-    if bounds["min"].is_valid and not first <= bounds["min"].as_py() <= bounds["max"].as_py() < last:
-        years = f"{2 if is_fixed else 1678} to 9998"
-        raise OverflowError(
-            f"result: got a struct with times in the zone {kind.tz}, of which pandas makes objects for the years "
-            f"{years}; allowed: flat(), which makes columns, or data in another library than pandas"
-        )
-
-
-def _is_of_pandas(kind: Any) -> bool:
-    """Whether it is an extension type of which pandas makes a dtype of its own, such as periods."""
-    return isinstance(kind, pa.ExtensionType) and hasattr(kind.to_pandas_dtype(), "__from_arrow__")
-
-
-def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
-    """Values of Python, with a Timestamp for each time.
-
-    `to_pandas` makes floats of the integers next to a null in a list, and in a struct bare numbers of nanoseconds.
-    """
-    if pa.types.is_struct(column.type) and column.type.num_fields:
-        names, parts = [field.name for field in inner_fields(column.type)], map(_objects, column.flatten())
-        dicts: list[Any] = [dict(zip(names, cells, strict=True)) for cells in zip(*parts, strict=True)]
-        if not column.null_count:
-            return dicts
-        return [value if valid else None for value, valid in zip(dicts, column.is_valid().to_pylist(), strict=True)]
-    if isinstance(column.type, LIST_TYPES) and has_type(column.type, _is_of_pandas):
-        cells: Any = (cell.values for cell in column)
-        return [None if values is None else _objects(pa.chunked_array([values])) for values in cells]
-    if _is_of_pandas(column.type):
-        periods: list[Any] = column.to_pandas().astype(object).tolist()
-        return periods
-    if pa.types.is_timestamp(column.type):
-        kind: Any = column.type
-        if kind.tz is not None:
-            _check_zoned(column, kind)
-        times: list[Any] = column.to_pandas().astype(object).tolist()
-        if not column.null_count:
-            return times
-        return [time if valid else None for time, valid in zip(times, column.is_valid().to_pylist(), strict=True)]
-    values: list[Any] = column.to_pylist()
-    return values

@@ -126,6 +126,9 @@ class PolarsColumns(Columns):
     def dtype(self, position: int) -> Any:
         return self._collected([position], 0).dtypes[0]
 
+    def type_of(self, position: int) -> tuple[str, str | None]:
+        return str(self.dtype(position)), None
+
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         frame = polars_frame(rows, kinds)
         return frame.lazy() if self._lazy else frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
@@ -12,12 +12,11 @@ from typing import Any, Self, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._aggregates.call import LISTS_OF_COLUMN, OF_COLUMN
 from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_type
 from windrow._arguments.expression import ColumnExpression
-from windrow._arguments.nested import no_rows, nullable
+from windrow._arguments.nested import no_rows
 from windrow._executor.batch import final_windows, folds_in_order, query_of
 from windrow._executor.batches import conformed, filtered, rebased, rebased_stream, stream_reader
 from windrow._executor.empty_arrays import carried
@@ -31,13 +30,14 @@ from windrow._local.earlier_run import has_cast, holds_integers, refusal, with_e
 from windrow._local.empty_columns import continued, fitted, passes, typed_stream
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.left_out import LeftOutRecords
+from windrow._local.own_types import earlier_types, own_types, retyped_columns, source_columns
 from windrow._local.progress import Progress, progress_of, with_progress
 from windrow._local.reader import hands_lists, packed, reader_of, typed_reader
-from windrow._local.results import Kinds, is_null, pyarrow_table, table_of
+from windrow._local.results import is_null, pyarrow_table, table_of
 from windrow._local.sources import Union, columns_of
 from windrow._native import Operator, Query, RowColumns
 from windrow._plan.casts import Casts
-from windrow._plan.flat import BOUNDS, flat, shown
+from windrow._plan.flat import flat, shown
 from windrow._plan.input import Input, Need, Run
 from windrow._plan.observation import is_observation, report
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
@@ -122,7 +122,7 @@ class LocalInput(Input[Any]):
             of_windows = windows.num_rows - left_out.rows
             counts = {**counters(windows), "overflows": tally.overflows, "windows": of_windows}
             counted = _reported(plan, counts)
-            return self._table.result(windows, self._kinds(plan, windows), counted)
+            return self._table.result(windows, own_types(plan, self._source, windows), counted)
         return with_progress(plan, partial(self._all_at_once, query))
 
     def has_no_values(self, column: str) -> bool:
@@ -176,7 +176,7 @@ class LocalInput(Input[Any]):
         dictionaries = Dictionaries()
         reader = self._reader(plan, Tally(), LeftOutRecords(plan), dictionaries)
         _reported(plan, counters(reader))
-        columns = self._of_columns(plan, reader.schema.names)
+        columns = source_columns(plan, reader.schema.names)
         types = {
             name: self._source.schema([self.columns.index(column)]).field(0).type for name, column in columns.items()
         }
@@ -220,23 +220,27 @@ class LocalInput(Input[Any]):
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
         before = None if opened is None else columns_of(opened, "open")
+        retyped = retyped_columns(plan, self._source)
         if before is not None:
-            before.check_continued(self._table.dtypes(dict(zip(plan.key_names, plan.keys, strict=False))))
+            keys = {name: key for name, key in zip(plan.key_names, plan.keys, strict=False) if key not in retyped}
+            before.check_continued(self._table.dtypes(keys))
         query = Query.of_rows(plan.spec.in_order.text, plan.schema)
         operator = Operator(plan.spec.of_run.text, plan.schema, plan.folds())  # refuses columns before they are read
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, LeftOutRecords(plan))))
         try:
             rows, of_run = rows_of(plan, operator, before, records, to)
         except ValueError as error:
-            columns = {} if before is None else self._of_columns(plan, before.names)
+            columns = {} if before is None else source_columns(plan, before.names)
             raise refusal(error, plan, before, self._source, self._table, columns=columns) from error
         warn_left_out(read)
         counted = _reported(plan, {**read, **of_run})
         rows = shown(plan, rows)
         rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
-        kinds = self._kinds(plan, rows, [name for name in plan.schema.names if self._is_retyped(plan, name)])
+        kinds = own_types(plan, self._source, rows, retyped)
         if before is not None:
             before.check_continued(kinds)
+            if type(before) is type(self._table):  # columns without a value have the types of the run before
+                kinds = {**kinds, **earlier_types(plan, before, retyped)}
         is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
         closed = filtered(rows, is_closed).drop_columns([STREAM_TIME, STATE, STATUS])
         closed = closed if plan.options.flat else with_bounds(closed)
@@ -286,7 +290,7 @@ class LocalInput(Input[Any]):
             plan, {**counters, "ticks": ticks, **_overflows(query.overflows, finish), "windows": windows.num_rows}
         )
         further = flat(added) if plan.options.flat else added
-        return held.with_columns(further, self._kinds(plan, further), counted)
+        return held.with_columns(further, own_types(plan, self._source, further), counted)
 
     def _computed(self, held: Columns) -> Self:
         """The same over rows in memory."""
@@ -309,33 +313,7 @@ class LocalInput(Input[Any]):
         counted = _reported(plan, {**counters, "windows": windows.num_rows - left_out.rows})
         windows = sequenced(windows) if plan.options.sequence else windows
         result = shown(plan, windows)
-        return self._table.result(result, self._kinds(plan, result), counted)
-
-    def _is_retyped(self, plan: Plan, column: str) -> bool:
-        """Whether a column has another type in a plan than in the data, where it has no value."""
-        own = self._source.schema([self.columns.index(column)])
-        return not nullable(carried(own.field(0)).type).equals(plan.schema.field(column).type)
-
-    def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
-        """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""
-        columns = self._of_columns(plan, rows.column_names)
-        lists = {name: call for name, call in plan.aggregates if call.function in (*LISTS_OF_COLUMN, "top_k")}
-        columns |= {name: call.columns[0] for name, call in lists.items() if name in rows.column_names}
-        kinds = dict(self._source.dtypes({name: own for name, own in columns.items() if own not in retyped}))
-        of_lists = {
-            name: self._source.listed(kinds.pop(name), call.function) for name, call in lists.items() if name in kinds
-        }
-        return {**kinds, **{name: kind for name, kind in of_lists.items() if kind is not None}}
-
-    def _of_columns(self, plan: Plan, names: Sequence[str]) -> dict[str, str]:
-        """The result columns, of those with these names, that hold values of a column of the data, and that column."""
-        columns = dict(zip(plan.key_names, plan.keys, strict=False))
-        columns |= dict.fromkeys(BOUNDS if plan.options.flat else (), plan.time)
-        columns |= {} if plan.left_out is None else {"time": plan.time}
-        for name, call in plan.aggregates:
-            if name in names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
-                columns[name] = call.columns[0]
-        return {name: column for name, column in columns.items() if name in names}
+        return self._table.result(result, own_types(plan, self._source, result), counted)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -344,7 +322,7 @@ class LocalInput(Input[Any]):
         except Exception as error:
             failed = error
         raised = self._source.raised or (progress.raised if progress is not None else None)
-        raise failed if raised is None else raised
+        raise self._source.explained(failed if raised is None else raised)
 
     def _stream(self, plan: Plan, progress: Progress | None, left_out: LeftOutRecords) -> Any:
         stream = self._rows(self._source, plan.schema, plan.times)
@@ -361,6 +339,10 @@ class LocalInput(Input[Any]):
         """The durations of a DuckDB INTERVAL."""
         columns = list(self.columns)
         return self._source.duration_of(columns.index(column)) if columns.count(column) == 1 else None
+
+    def type_of(self, field: pa.Field[Any]) -> tuple[str, str | None]:
+        """In the words of the library of the data."""
+        return self._source.type_of(self.columns.index(field.name))
 
     def _instead(self, column: str, need: Need) -> str | None:
         """What is allowed in place of a column of the data that Arrow cannot compare as its library does."""

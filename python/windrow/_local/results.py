@@ -21,6 +21,11 @@ from windrow._local.dictionaries import capacity, widened
 
 Kinds = Mapping[str, Any]
 """Types of a library by the name of the result column."""
+Parts = list[Any] | dict[str, Any]
+"""The types of the parts of a nested column: one of a list, or those of a struct by field. A part may be nested, too.
+
+A type is of the library, or of Arrow if the library has none of its own.
+"""
 
 
 def table_of(finish: Finish | None, batches: Batches, core: pa.Schema) -> pa.Table:

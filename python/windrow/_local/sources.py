@@ -20,7 +20,7 @@ from windrow._local.files import FileColumns
 from windrow._local.foreign_tables import wrong_table
 from windrow._local.pandas_frame import PandasColumns
 from windrow._local.polars_frame import PolarsColumns
-from windrow._local.results import Kinds
+from windrow._local.results import Kinds, Parts
 from windrow._plan.input import ALLOWED, libraries_of
 from windrow._plan.plan import INPUT, Origins
 
@@ -112,9 +112,9 @@ class Union(Columns):
         kinds = [table.dtype(place) for table, place in found]
         return kinds[0] if all(repr(kind) == repr(kinds[0]) for kind in kinds) else None
 
-    def listed(self, kind: Any, function: str) -> Any:
+    def nested(self, parts: Parts) -> Any:
         """As the first input."""
-        return self._inputs[0].listed(kind, function)
+        return self._inputs[0].nested(parts)
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the first input."""

@@ -17,22 +17,29 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
+from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
 
+OfInput = tuple[Input[Any], Any]
+"""An input, and the field of one of its columns."""
 
-def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> tuple[Plan, pa.Schema]:
+
+def by_name(
+    plan: Plan, origins: Origins, inputs: Mapping[str, Input[Any]], fields: Mapping[str, Mapping[str, pa.Field[Any]]]
+) -> tuple[Plan, pa.Schema]:
     """A cogroup's plan over columns by their own names, and the schema of all of these, hidden ones too.
 
     Args:
         plan: the plan over columns that are named by their inputs.
         origins: the inputs of the plan.
+        inputs: the inputs by name.
         fields: the columns of each input by their names, by the name of the input.
 
     Raises:
         TypeError: two inputs have columns of one name and of different types.
     """
-    shown = _united(fields)
+    shown = _united(inputs, fields)
     names = {column: _row_name(column, origins, shown) for column in plan.schema.names}
     windows = plan.windows
     for _, column in windows.rules.columns if isinstance(windows, SessionWindows) else ():
@@ -63,15 +70,18 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     return by_own_names, pa.schema(fields_by_name.values())
 
 
-def check_type(argument: str, field: pa.Field[Any], first: str, first_field: pa.Field[Any]) -> None:
+def check_type(argument: str, own: OfInput, first: str, of_first: OfInput) -> None:
     """Raises `TypeError` unless a column has the type of a column of the first input."""
-    if _whatever_layout(field.type) != _whatever_layout(first_field.type):
-        raise bad_column_type(
-            argument, field.name, field.type, f"{first_field.type}, the type of column {first_field.name!r} of {first}"
-        )
+    (opened, field), (first_opened, first_field) = own, of_first
+    (kind, meaning), (first_kind, first_meaning) = opened.type_of(field), first_opened.type_of(first_field)
+    if _whatever_layout(field.type) != _whatever_layout(first_field.type) or meaning != first_meaning:
+        allowed = f"{first_kind}, the type of column {first_field.name!r} of {first}"
+        raise bad_column_type(argument, field.name, kind, allowed)
 
 
-def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.Field[Any]]:
+def _united(
+    inputs: Mapping[str, Input[Any]], fields: Mapping[str, Mapping[str, pa.Field[Any]]]
+) -> dict[str, pa.Field[Any]]:
     """All columns by name, in the order in which the inputs have them."""
     united: dict[str, pa.Field[Any]] = {}
     first_of: dict[str, str] = {}
@@ -80,7 +90,8 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
             if column in united and pa.types.is_null(field.type):
                 continue  # it has no value here, and any type elsewhere
             if column in united and not pa.types.is_null(united[column].type):
-                check_type(f"with_columns: {name}", field, first_of[column], united[column])
+                first = first_of[column]
+                check_type(f"with_columns: {name}", (inputs[name], field), first, (inputs[first], united[column]))
             else:
                 united[column], first_of[column] = field.with_nullable(True), name
     return united

@@ -236,6 +236,10 @@ class Input(ABC, Generic[Result]):
             raise bad_value(argument, cut, NO_NULL_CHARACTER)
         return field.with_type(nullable(field.type))
 
+    def type_of(self, field: pa.Field[Any]) -> tuple[str, str | None]:
+        """A column's type in the words of its library, and what it means beside Arrow's type; None if nothing."""
+        return str(field.type), None
+
     def duration_of(self, column: str) -> ColumnExpression | None:
         """The durations of a gap column of another type; None if the column has durations itself, or has none."""
         return None

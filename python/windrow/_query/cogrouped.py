@@ -252,7 +252,7 @@ def _check_fits(name: str, other: GroupedData[Any], first: str, grouped: Grouped
     if (ours.order is None) != (theirs.order is None):
         raise bad_value(f"{name}: order", ours.order, f"one for all inputs or for none; {first} has {theirs.order!r}")
     for mine, first_field in zip(ours.fields, theirs.fields, strict=True):
-        check_type(name, mine, first, first_field)
+        check_type(name, (other.input, mine), first, (grouped.input, first_field))
     if ours.stream_time != theirs.stream_time:
         raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
 
@@ -262,7 +262,7 @@ def _common_field(columns: Mapping[str, tuple[Input[Any], pa.Field[Any]]]) -> pa
     (first, (opened, field)), *others = columns.items()
     for name, (other, own) in others:
         try:
-            check_type(name, own, first, field)
+            check_type(name, (other, own), first, (opened, field))
         except TypeError:
             if other.has_no_values(own.name):
                 continue

@@ -75,14 +75,14 @@ class Inputs(Input[Result]):
             for name, opened in self._inputs.items()
         }
         try:
-            of_rows, schema = by_name(plan, origins_of(plan), fields)
+            of_rows, schema = by_name(plan, origins_of(plan), self._inputs, fields)
         except TypeError:
             nothing = {
                 name: {column: field.with_type(pa.null()) for column, field in of_input.items()}
                 for name, of_input in fields.items()
                 if all(map(self._inputs[name].has_no_values, of_input))
             }
-            of_rows, schema = by_name(plan, origins_of(plan), {**fields, **nothing})
+            of_rows, schema = by_name(plan, origins_of(plan), self._inputs, {**fields, **nothing})
         return self._first.union(list(self._inputs.values()), schema, origins_of(of_rows)).with_windows(of_rows)
 
     def has_no_values(self, column: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -59,6 +62,53 @@ def test_columns_of_one_name_have_one_type_in_any_layout() -> None:
         visits(CLICKS, ORDERS.set_column(3, "url", pa.array([1, 2]))).with_columns()
     with pytest.raises(TypeError, match=r"with_columns: orders: column 'ts' has type string; allowed: timestamp"):
         visits(CLICKS, ORDERS).with_columns()
+
+
+PERIODS = {unit: pd.Series(pd.period_range("2026-01", periods=2, freq=unit)) for unit in "MD"}
+INTERVALS = {closed: pd.Series(pd.interval_range(0, 2, closed=closed)) for closed in ("left", "right")}
+UNLIKE: dict[str, tuple[Any, Any, str]] = {
+    "periods": (PERIODS["D"], PERIODS["M"], "has type period[M]; allowed: period[D], the type of column 'x' of a"),
+    "categories": (
+        PERIODS["D"].astype("category"),
+        PERIODS["M"].astype("category"),
+        "has type category of period[M]; allowed: category of period[D]",
+    ),
+    "intervals": (INTERVALS["left"], INTERVALS["right"], "has type interval[int64, right]; allowed: interval[int64, l"),
+    "a period and its number": (PERIODS["D"], pd.Series([1, 2]), "has type int64; allowed: period[D]"),
+    "bits and text": ("'01'::BIT", "'01'", "has type VARCHAR; allowed: BIT"),
+    "bits and numbers": ("'1'::BIT", "1::UHUGEINT", "has type UHUGEINT; allowed: BIT"),
+    "parts": ("{'b': ['1'::BIT]}", "{'b': [1::UHUGEINT]}", "has type STRUCT(b UHUGEINT[]); allowed: STRUCT(b BIT[])"),
+    "an enum and text": (
+        pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"])),
+        pl.Series(["a", "c"]),
+        "has type String; allowed: Enum(categories=['a', 'b'])",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNLIKE)
+def test_types_that_only_their_library_tells_apart_are_not_one_column(case: str) -> None:
+    connection = duckdb.connect()
+
+    def table(column: Any) -> Any:
+        if isinstance(column, str):
+            return connection.sql(f"SELECT 'k' AS u, TIMESTAMP '2026-05-04' AS ts, {column} AS x")
+        return type(column.to_frame())({"u": ["k", "k"], "ts": all_at(0, 1), "x": column})
+
+    def pair(one: Any, other: Any, key: str) -> Any:
+        inputs = {name: wr.group_by(table(column), key, time="ts") for name, column in (("a", one), ("b", other))}
+        return wr.cogroup(**inputs).windowed_by(SESSIONS)
+
+    one, other, says = UNLIKE[case]
+    with pytest.raises(TypeError, match=re.escape(f"b: column 'x' {says}")):
+        pair(one, other, "x")
+    with pytest.raises(TypeError, match=re.escape(f"with_columns: b: column 'x' {says}")):
+        pair(one, other, "u").with_columns(n=wr.count())
+    assert len(pair(one, one, "u").with_columns(n=wr.count())) == 2 * len(pair(one, other, "u").agg(n=wr.count())) * (
+        1 if isinstance(one, str) else 2
+    )
+    emitted = pair(one, other, "u").left_out("emit", columns=["a.x", "b.x"]).agg(a=wr.first("a.x"), b=wr.first("b.x"))
+    assert len(emitted) == 1
 
 
 def test_nulls_that_one_input_allows_within_its_values_are_allowed_in_the_rows() -> None:

@@ -156,6 +156,9 @@ def test_a_type_of_duckdb_comes_back_whole_or_is_refused_with_a_cast(kind: str) 
     check(second.closed, theirs)
     pair = wr.cogroup(a=wr.group_by(data, "u", time="ts"), b=wr.group_by(data, "u", time="ts")).windowed_by(GAP)
     check(pair.agg(**each(names, first=lambda name: wr.first(f"b.{name}"))), of_each(first="arg_min(#, i)"))
+    without = wr.group_by(data.project("NULL::VARCHAR AS u, ts, * EXCLUDE (u, ts)"), "u", time="ts").windowed_by(GAP)
+    emitted = without.left_out("emit", columns=names).agg(n=wr.count())
+    check(emitted.project("unnest(record)"), f"SELECT {', '.join(names)} FROM data")
     # In text the fields of a TUPLE get names, and JSON in another type gets quotes.
     names = [] if kind.startswith(("TUPLE", "JSON")) else names
     reader = windowed(data, "u").to_reader(n=wr.count(), **each(names, first=wr.first)).read_all()  # noqa: F841
@@ -298,6 +301,24 @@ def test_the_longest_interval_reaches_to_the_end_of_time() -> None:
     """)
     sessions = wr.group_by(data, time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap")).count()
     assert sessions.project("count").fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize("within", ["alone", "STRUCT", "LIST"])
+@pytest.mark.parametrize("value", ["INTERVAL '1 day'", "18446744073709551615::UBIGINT"])
+def test_a_variant_that_duckdb_does_not_hand_over_is_refused_with_a_cast(value: str, within: str) -> None:
+    connection = duckdb.connect()
+    kind, form = (part.format(t="VARIANT", v=f"CAST({value} AS VARIANT)") for part in WITHIN[within])
+    data = connection.sql(f"SELECT 1 AS u, TIMESTAMP '2026-05-04' AS ts, CAST({form} AS {kind}) AS v")
+    for ask in (
+        lambda data: windowed(data, "u").with_columns(n=wr.count()),
+        lambda data: windowed(data, "u").agg(v=wr.first("v")),
+        lambda data: windowed(data, "u").advance(None, to="2026-05-05", v=wr.first("v")).closed,
+        lambda data: windowed(data, "u").to_reader(v=wr.first("v")).read_all(),
+    ):
+        with pytest.raises(TypeError, match=r"data: DuckDB does not .* VARIANT .*; allowed: CAST\(") as refused:
+            ask(data)
+        cast = str(refused.value).rpartition("allowed: ")[2]
+        ask(data.project(f"u, ts, {cast} AS v"))
 
 
 def test_a_union_whose_member_is_null_is_null_as_in_arrow_data_of_duckdb() -> None:

@@ -180,6 +180,12 @@ def test_categories_of_every_dtype_come_back(values: Any) -> None:
     query = sessions(data, "level")
     emitted = query.left_out("emit", columns=["level", "user"]).agg(n=wr.count())
     assert emitted["level"].dtype == data["level"].dtype
+    without = sessions(data.assign(user=None)).left_out("emit", columns=["level"]).agg(n=wr.count())
+    assert plain(pd.Series([record["level"] for record in without["record"]])) == plain(data["level"])
+    lists = sessions(data.dropna(subset="level")).agg(all=wr.collect_list("level"), top=wr.top_k("level", 9))
+    kinds = {type(value) for value in data["level"].dropna().tolist()}
+    assert {type(value) for values in lists["all"] for value in values} == kinds
+    assert {type(pair["item"]) for pairs in lists["top"] for pair in pairs} == kinds
     assert emitted["op"].tolist().count("left_out") == data["level"].isna().sum() == 1
     first = query.advance(None, to=at(22), n=wr.count())
     second = sessions(data[:0], "level").advance(first.still_open, to=at(40), n=wr.count())
