@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.errors import bad_value
 from windrow._command.chunks import chunks
 from windrow._command.csv_rows import TextFormat
 from windrow._command.file import File
@@ -28,7 +30,7 @@ class JsonRows:
         """The columns in the first lines: all are text. Later lines may have more."""
         names = dict[str, None]()
         for row in self._objects(next(chunks(self.file, Bar()), b""), 1):
-            names.update(dict.fromkeys(_names(row)))
+            names.update(dict.fromkeys(filter(_is_unicode, _names(row))))
         return pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str], bar: Bar) -> Iterator[pa.RecordBatch]:
@@ -42,22 +44,41 @@ class JsonRows:
 
     def _column(self, rows: list[dict[str, Any]], column: str) -> pa.Array[Any]:
         is_path = "." in column
-        values = [_value(row, column) if is_path else row.get(column) for row in rows]
+        values = [self._value(row, column, column) if is_path else row.get(column) for row in rows]
         if self.format.nulls:
-            values = [None if value in self.format.nulls else value for value in values]
+            values = [None if _plain(value) in self.format.nulls else value for value in values]
         try:
             return pa.array(values, pa.string())
-        except (pa.ArrowInvalid, TypeError):  # booleans, or what is no value
+        except (pa.ArrowInvalid, TypeError, UnicodeEncodeError):  # booleans, or what is no value
             return pa.array([self._text(column, value) for value in values], pa.string())
 
+    def _value(self, row: Any, path: str, column: str) -> Any:
+        """The value at a path in nested objects, whose names may have dots. Raises `ValueError` for no object."""
+        if not isinstance(row, dict):
+            return self._no_fields(row, column)
+        name = path
+        while name not in row and "." in name:
+            name = name.rpartition(".")[0]
+        inner = row.get(name)
+        return inner if name == path else self._value(inner, path[len(name) + 1 :], column)
+
+    def _no_fields(self, value: Any, column: str) -> None:
+        """Raises `ValueError` for a value that a column with this name does not have."""
+        if value is None or value == [] or _plain(value) in self.format.nulls:  # PHP writes {} as []
+            return
+        text = _plain(value)
+        fix = f"; --null {shlex.quote(text)} makes it null" if isinstance(text, str) else ""
+        raise bad_value(f"{self.file}: column {column!r}", text, f"an object, which has fields, or null{fix}")
+
     def _text(self, column: str, value: Any) -> str | None:
-        if isinstance(value, bool):
-            return "true" if value else "false"
         if isinstance(value, dict | list):
             fields = f"an object, whose fields have names such as '{column}.name'"
             shape = fields if isinstance(value, dict) else "a list"
             raise ValueError(f"{self.file}: column {column!r}: got {shape}; allowed: texts, numbers and booleans")
-        return value if value is None else str(value)
+        text: str | None = _plain(value)
+        if text is not None and not _is_unicode(text):
+            raise bad_value(f"{self.file}: column {column!r}", text, "text in Unicode, without half a surrogate pair")
+        return text
 
     def _objects(self, chunk: bytes, line: int) -> list[dict[str, Any]]:
         """The objects of whole lines; `line` is the number of the first."""
@@ -96,10 +117,10 @@ def _names(row: dict[str, Any], before: str = "") -> Iterator[str]:
             yield f"{before}{name}"
 
 
-def _value(row: dict[str, Any], column: str) -> Any:
-    """The value of a column: one of this name, or a field of nested objects."""
-    if column in row:
-        return row[column]
-    name, _, rest = column.partition(".")
-    inner = row.get(name)
-    return _value(inner, rest) if isinstance(inner, dict) and rest else None
+def _plain(value: Any) -> Any:
+    """The text of a boolean; any other value as it is, as numbers are text."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -272,6 +272,40 @@ def test_json_numbers_are_ids_as_they_are_and_fields_have_dots(command: Command)
     assert found == [("1.10", None), (f"{2**64 - 2}", 1000.0), (f"{2**64 - 1}", 7.5), ("é", "NaN")]
 
 
+ALLOWED = "; allowed: an object, which has fields, or null"
+MISFITS = {
+    '"u": "x"': f"'x'{ALLOWED}; --null x makes it null",
+    '"u": 5.0': f"'5.0'{ALLOWED}; --null 5.0 makes it null",
+    '"u": true': f"'true'{ALLOWED}; --null true makes it null",
+    '"u": ""': f"''{ALLOWED}; --null '' makes it null",
+    '"u": [1]': f"['1']{ALLOWED}",
+    '"u": {"i": {"d": 1}}': "an object, whose fields have names such as 'u.i.name'; allowed: texts, numbers and booleans",
+    '"u": {"i": [1]}': "a list; allowed: texts, numbers and booleans",
+    '"u": {"i": "a\\ud83d"}': "'a\\ud83d'; allowed: text in Unicode, without half a surrogate pair",
+}
+"""Lines of JSON in which `u.i` has no value, and what the command says of them."""
+
+
+@pytest.mark.parametrize("use", ["--key u.i", "--agg n=count:u.i"])
+@pytest.mark.parametrize("line", MISFITS)
+def test_json_that_has_a_value_where_other_lines_have_a_field(line: str, use: str, command: Command) -> None:
+    good = '{"u": {"i": 1}, "ts": "2026-05-04"}\n'
+    Path("rows.jsonl").write_text(f'{good}{{{line}, "ts": "2026-05-04"}}\n')
+    run = f"sessions rows.jsonl --time ts --gap 5m {use}"
+    message = command.refused(run)
+    assert message == f"rows.jsonl: column 'u.i': got {MISFITS[line]}"
+    if "--null" in message:
+        option = message.rpartition("; ")[2].removesuffix(" makes it null")
+        assert command(f"{run} {option}").out.endswith(",1\n")
+
+
+def test_json_without_a_field_has_a_null_there(command: Command) -> None:
+    """PHP writes an empty object as a list. No option can name a column whose name is not Unicode."""
+    lines = ['"u": {"i.d": {"e": 1}}', '"u": {}', '"u": []', '"u": null', '"v": "\\ud83d"', '"\\ud83d": {"e": 1}']
+    Path("rows.jsonl").write_text("".join(f'{{{line}, "ts": "2026-05-04"}}\n' for line in lines))
+    assert "5 without a key" in command("sessions rows.jsonl --key u.i.d.e --time ts --gap 5m").err
+
+
 NAMES = ["windows.parquet", "windows.csv", "windows.jsonl", "windows.tsv.gz", "windows.jsonl.gz"]
 
 
