@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from base64 import b64encode
 from collections.abc import Iterator
-from datetime import date, time
+from datetime import time
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -24,37 +25,67 @@ _PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def json_lines(table: pa.Table) -> Iterator[bytes]:
-    """The rows as text. Times are ISO 8601, durations are seconds, bytes are Base64, NaN and infinities text."""
+    """The rows as text. Times are ISO 8601, durations are seconds, bytes are Base64, NaN and infinities text.
+
+    Raises `ValueError` for a time that `check_years` refuses.
+    """
     names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
     for batch in table.to_batches(max_chunksize=_ROWS):
         columns = [
-            [f"{name}: {text}" for text in _texts(array)] for name, array in zip(names, batch.columns, strict=True)
+            [f"{name}: {text}" for text in _texts(column, array)]
+            for column, name, array in zip(table.column_names, names, batch.columns, strict=True)
         ]
         yield "".join(f"{{{', '.join(row)}}}\n" for row in zip(*columns, strict=True)).encode()
 
 
-def _texts(array: Any) -> list[str]:
+def check_years(column: str, times: Any) -> None:
+    """Raises `ValueError` for dates or timestamps whose years do not have four digits. Then few can read their text."""
+    bounds = pc.min_max(times)
+    for bound in (bounds["min"], bounds["max"]):
+        text: str | None = bound.cast(pa.string()).as_py()
+        if text is not None and not re.match(r"\d{4}-", text):  # Arrow has no text at all for some of them
+            allowed = "the years 0 to 9999 in CSV and JSON Lines, or Parquet, as with --out windows.parquet"
+            raise ValueError(f"--out: column {column!r}: got a time beyond ISO 8601; allowed: {allowed}")
+
+
+def values_of(column: Any) -> Any:
+    """The values of an extension type: UUIDs as text, others as Arrow stores them."""
+    kind = column.type
+    if not isinstance(kind, pa.BaseExtensionType):
+        return column
+    if kind.extension_name == "arrow.uuid":
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    stored = values_of(column.cast(kind.storage_type))
+    return stored.cast(pa.bool_()) if kind.extension_name == "arrow.bool8" else stored
+
+
+def _texts(column: str, array: Any) -> list[str]:
     """The values as JSON. Times do not become Python objects, which have no nanoseconds."""
+    array = values_of(array)
     kind = array.type
-    if pa.types.is_timestamp(kind) or kind == pa.time64("ns"):
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        check_years(column, array)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or kind == pa.time64("ns"):
         times: Any = pc.replace_substring(array.cast(pa.string()), " ", "T")
         return [_json(text) for text in times.to_pylist()]
     if pa.types.is_duration(kind):
         return [_seconds(count, _PARTS[kind.unit]) for count in array.cast(pa.int64()).to_pylist()]
     if pa.types.is_dictionary(kind):
-        return _texts(array.dictionary_decode())
+        return _texts(column, array.dictionary_decode())
     if pa.types.is_struct(kind) and kind.num_fields:
-        names = [json.dumps(kind.field(place).name) for place in range(kind.num_fields)]
-        fields = [_texts(pc.struct_field(array, [place])) for place in range(len(names))]
+        names = [kind.field(place).name for place in range(kind.num_fields)]
+        fields = [_texts(f"{column}.{name}", pc.struct_field(array, [place])) for place, name in enumerate(names)]
         rows = zip(array.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
-        return [_object(zip(names, row, strict=True)) if is_valid else "null" for is_valid, row in rows]
+        return [
+            _object(zip(map(json.dumps, names), row, strict=True)) if is_valid else "null" for is_valid, row in rows
+        ]
     if pa.types.is_map(kind):
-        keys, items = (_texts(_within(array, entries)) for entries in (array.keys, array.items))
+        keys, items = (_texts(column, _within(array, entries)) for entries in (array.keys, array.items))
         return _lists(array, [f"[{key}, {item}]" for key, item in zip(keys, items, strict=True)])
     if isinstance(kind, pa.ListType | pa.LargeListType):
-        return _lists(array, _texts(_within(array, array.values)))
+        return _lists(array, _texts(column, _within(array, array.values)))
     if pa.types.is_fixed_size_list(kind):
-        return _texts(array.cast(pa.list_(kind.value_field)))
+        return _texts(column, array.cast(pa.list_(kind.value_field)))
     return [_json(value) for value in array.to_pylist()]
 
 
@@ -85,7 +116,7 @@ def _object(fields: Any) -> str:
 def _json(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         value = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, date | time):
+    if isinstance(value, time):
         value = value.isoformat()
     if isinstance(value, Decimal):
         return format(value, "f")

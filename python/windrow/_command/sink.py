@@ -19,8 +19,11 @@ import pyarrow.parquet as pq
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_value
+from windrow._arguments.nested import no_rows
 from windrow._command.file import File, Format
-from windrow._command.json_lines import EXACT, json_lines
+from windrow._command.json_lines import EXACT, check_years, json_lines, values_of
+from windrow._local.results import schema_without_views
+from windrow._native import sort_keys
 
 WINDOW = "window"
 
@@ -41,11 +44,24 @@ def flat(table: pa.Table) -> pa.Table:
 
 def in_order(table: pa.Table, keys: Sequence[str]) -> pa.Table:
     """The rows, sorted by key and then by window start."""
+    columns: list[Any] = [table[key] for key in keys]
     start = pc.struct_field(table[WINDOW], "start")
-    columns = [*(table[key] for key in keys), start]
-    names = [str(number) for number in range(len(columns))]
-    order = pc.sort_indices(pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names])
+    try:
+        order = _order([*columns, start])
+    except pa.ArrowException:  # it sorts no lists, dictionaries and extension types
+        order = _order([*map(_bytes, columns), start])
     return table.take(order)
+
+
+def _order(columns: list[Any]) -> Any:
+    names = [str(number) for number in range(len(columns))]
+    return pc.sort_indices(pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names])
+
+
+def _bytes(column: pa.ChunkedArray[Any]) -> Any:
+    """The bytes by which the core sorts keys; null for null."""
+    parts = (pa.RecordBatch.from_arrays([chunk], ["key"]) for chunk in column.chunks)
+    return pa.array([each for part in parts for each in sort_keys(part)], pa.large_binary())
 
 
 @dataclass(frozen=True)
@@ -98,14 +114,15 @@ class Sink:
         """
         if self.format not in ("csv", "tsv"):
             return
-        for field in flat(schema.empty_table()).schema:
+        table = flat(pa.Table.from_batches([no_rows(schema_without_views(schema))]))
+        for name in table.column_names:
             try:
-                pc_csv.write_csv(pa.schema([field]).empty_table(), pa.BufferOutputStream())
-            except pa.ArrowInvalid:
-                argument = "--key" if field.name in keys else f"--agg {field.name}"
+                pc_csv.write_csv(_printed(table.select([name]), "."), pa.BufferOutputStream())
+            except pa.ArrowException:
+                argument = "--key" if name in keys else f"--agg {name}"
+                allowed = "Parquet or JSON Lines, as with --out windows.parquet or --out-format jsonl"
                 raise TypeError(
-                    f"{argument}: got {field.type}, which CSV does not have; allowed: Parquet or JSON Lines, as with "
-                    "--out windows.parquet or --out-format jsonl"
+                    f"{argument}: got {table[name].type}, which CSV does not have; allowed: {allowed}"
                 ) from None
 
     def write(self, table: pa.Table) -> None:
@@ -141,9 +158,7 @@ class Sink:
             for lines in json_lines(table):
                 stream.write(lines)
             return
-        rows = _with_seconds(flat(table))
-        if self.decimal != ".":
-            rows = _with_decimal_mark(rows, self.decimal)
+        rows = _printed(flat(table), self.decimal)
         style: Any = "needed" if self.delimiter in ",;\t|" else "all_valid"  # Arrow quotes no time with the delimiter
         options = pc_csv.WriteOptions(delimiter=self.delimiter, quoting_style=style)
         try:
@@ -152,30 +167,38 @@ class Sink:
             raise bad_value("--out", "CSV", f"a Parquet file for columns that CSV does not have ({error})") from None
 
 
-def _with_seconds(table: pa.Table) -> pa.Table:
-    """The durations in seconds, as decimals if floats do not have all their digits."""
+def _printed(table: pa.Table, mark: str) -> pa.Table:
+    """The columns in types of CSV, with this decimal mark. Raises `ValueError` for times that `check_years` refuses."""
     for place, field in enumerate(table.schema):
-        if isinstance(field.type, pa.DurationType):
-            ticks: Any = table.column(place).cast(pa.int64())
-            parts = TIME_UNITS[field.type.unit].per_second
-            least, most = pc.min(ticks).as_py() or 0, pc.max(ticks).as_py() or 0
-            if max(-least, most) <= EXACT:
-                seconds: Any = pc.divide(ticks.cast(pa.float64()), float(parts))
-            else:
-                seconds = pc.multiply(
-                    ticks.cast(pa.decimal128(19)), pa.scalar(1 / Decimal(parts), pa.decimal128(10, 9))
-                )
-            table = table.set_column(place, field.name, seconds)
+        column = values_of(table.column(place))
+        if pa.types.is_duration(column.type):
+            column = _seconds(column)
+        if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+            check_years(field.name, column)
+        if pa.types.is_decimal(column.type) or (pa.types.is_floating(column.type) and mark != "."):
+            column = _number(column, mark)
+        table = table.set_column(place, field.name, column)
     return table
 
 
-def _with_decimal_mark(table: pa.Table, mark: str) -> pa.Table:
-    """The numbers with this decimal mark."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_floating(field.type) or pa.types.is_decimal(field.type):
-            text: Any = pc.replace_substring(table.column(place).cast(pa.string()), ".", mark)
-            table = table.set_column(place, field.name, text)
-    return table
+def _seconds(column: Any) -> Any:
+    """Durations in seconds, as decimals if floats do not have all their digits."""
+    ticks = column.cast(pa.int64())
+    parts = TIME_UNITS[column.type.unit].per_second
+    least, most = pc.min(ticks).as_py() or 0, pc.max(ticks).as_py() or 0
+    if max(-least, most) <= EXACT:
+        return pc.divide(ticks.cast(pa.float64()), float(parts))
+    return pc.multiply(ticks.cast(pa.decimal128(19)), pa.scalar(1 / Decimal(parts), pa.decimal128(10, 9)))
+
+
+def _number(column: Any, mark: str) -> Any:
+    """Numbers with this decimal mark; decimals without an exponent."""
+    texts: Any = column.cast(pa.string())
+    if pa.types.is_decimal(column.type) and pc.any(pc.match_substring(texts, "E")).as_py():
+        texts = pa.array([None if value is None else f"{value:f}" for value in column.to_pylist()], pa.string())
+    elif mark == ".":
+        return column
+    return pc.replace_substring(texts, ".", mark)
 
 
 def _umask() -> int:

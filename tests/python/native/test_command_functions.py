@@ -18,6 +18,7 @@ from decimal import Decimal
 from math import isclose, sqrt
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -153,6 +154,92 @@ def test_long_durations_of_csv_keep_their_digits(command: Command) -> None:
     pq.write_table(pa.table({"ts": times, "length": lengths}), "rows.parquet", store_schema=True)
     (_, *rows) = command("sessions rows.parquet --time ts --gap 1h --agg s=sum:length").out.splitlines()
     assert [row.split(",")[2] for row in rows] == ["1000000.000000000", "-1000000.000000001", "31536000.123456789", ""]
+
+
+IDENTITY = "00112233-4455-6677-8899-aabbccddeeff"
+UUIDS = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([UUID(IDENTITY).bytes], pa.binary(16)))
+OFFSETS = pa.array([0, 1], pa.int32())
+PAIR = pa.array([[1, 2]], pa.list_(pa.int8(), 2))
+PRINTED: dict[str, tuple[pa.Array[Any], str | None, str]] = {
+    "a UUID": (UUIDS, f'"{IDENTITY}"', f'"{IDENTITY}"'),
+    "JSON": (pa.ExtensionArray.from_storage(pa.json_(), pa.array(["[1]"])), '"[1]"', '"[1]"'),
+    "a boolean of a byte": (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([2], pa.int8())), "true", "true"),
+    "a view": (pa.array(["a"], pa.string_view()), '"a"', '"a"'),
+    "a small decimal": (pa.array([Decimal("1e-18")], pa.decimal128(38, 18)), f'"0.{1:018}"', f"0.{1:018}"),
+    "a zero with digits": (pa.array([Decimal(0)], pa.decimal128(38, 18)), f'"0.{0:018}"', f"0.{0:018}"),
+    "a decimal": (pa.array([Decimal("1.50")], pa.decimal128(38, 2)), "1.50", "1.50"),
+    "a tensor": (pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int8(), [2]), PAIR), None, "[1, 2]"),
+    "a list of UUIDs": (pa.ListArray.from_arrays(OFFSETS, UUIDS), None, f'["{IDENTITY}"]'),
+    "a struct of UUIDs": (pa.StructArray.from_arrays([UUIDS], ["x"]), None, f'{{"x": "{IDENTITY}"}}'),
+}
+"""A value, its text in CSV, which lacks some types, and its text in JSON."""
+
+
+@pytest.mark.parametrize("use", ["--agg x=first:x", "--key x"])
+@pytest.mark.parametrize("what", PRINTED)
+def test_values_of_types_that_text_does_not_have(what: str, use: str, command: Command) -> None:
+    value, in_csv, in_json = PRINTED[what]
+    pq.write_table(pa.table({"ts": pa.array([0], pa.timestamp("s")), "x": value}), "rows.parquet")
+    line = f"sessions rows.parquet --time ts --gap 1h {use}"
+    assert f'"x": {in_json}' in command(f"{line} --out-format jsonl").out
+    if in_csv is None:
+        got = f"{'--key' if 'key' in use else '--agg x'}: got {value.type}".replace("item", "element")
+        assert command.refused(line).startswith(f"{got}, which CSV does not have; allowed: Parquet or JSON Lines")
+    else:
+        assert f",{in_csv}," in f",{command(line).out.splitlines()[1]},"
+
+
+ASCENDING: dict[str, pa.Array[Any]] = {
+    "lists": pa.array([[None], [-1, 5], [-1, 6], [2], None], pa.list_(pa.int8())),
+    "UUIDs": pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16, b"b" * 16, None], pa.binary(16))),
+    "structs of lists": pa.array([{"x": []}, {"x": ["a"]}, {"x": ["a", "b"]}, {"x": ["b"]}]),
+    "categories": pa.array(["a", "b", "c", None]).dictionary_encode(),
+    "views": pa.array(["a", "b", None], pa.string_view()),
+    "floats": pa.array([-1.5, 0.0, 2.5, None]),
+}
+
+
+@pytest.mark.parametrize("kind", ASCENDING)
+def test_keys_of_any_type_are_sorted_with_nulls_last(kind: str, command: Command) -> None:
+    keys = ASCENDING[kind]
+    mixed = pa.concat_arrays([keys[place : place + 1] for place in (*range(1, len(keys)), 0)] * 2)
+    hours = [hour for hour in (24, 0) for _ in keys]
+    columns = {"k": mixed, "x": ["x"] * len(mixed), "ts": pa.array([3600 * hour for hour in hours], pa.timestamp("s"))}
+    pq.write_table(pa.table(columns), "rows.parquet")
+    rows = command.rows("sessions rows.parquet --key k --key x --time ts --gap 1h --sort")
+    assert [row["k"] for row in rows] == [each for each in keys.to_pylist() for _ in range(2)]
+    assert [row["window"]["start"].day for row in rows] == [1, 2] * len(keys)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("day", "text"),
+    [
+        (-719_529, None),
+        (-719_528, "0000-01-01"),
+        (2_932_896, "9999-12-31"),
+        (2_932_897, None),
+        (-(2**31), None),
+        (2**31 - 1, None),
+    ],
+)
+def test_times_beyond_iso_8601_need_parquet(day: int, text: str | None, form: str, command: Command) -> None:
+    days, times = pa.array([day], pa.int32()).cast(pa.date32()), pa.array([day * 86_400_000]).cast(pa.timestamp("ms"))
+    columns = {"day": days, "time": times, "list": pa.ListArray.from_arrays(OFFSETS, times)}
+    pq.write_table(pa.table({"ts": pa.array([0], pa.timestamp("s")), **columns}), "rows.parquet")
+    named = {"--time ts --key day": "day", "--time ts --agg x=first:time": "x", "--time time": "window_start"}
+    if form == "jsonl":
+        named |= {"--time time": "window.start", "--time ts --agg x=first:list": "x"}
+    for options, column in named.items():
+        line = f"sessions rows.parquet --gap 1h {options}"
+        if text is not None:
+            assert text in command(f"{line} --out-format {form}").out
+            continue
+        assert command.refused(f"{line} --out-format {form}") == (
+            f"--out: column {column!r}: got a time beyond ISO 8601; "
+            "allowed: the years 0 to 9999 in CSV and JSON Lines, or Parquet, as with --out windows.parquet"
+        )
+        command(f"{line} --out windows.parquet")
 
 
 CALLS = {

@@ -272,6 +272,7 @@ def test_json_numbers_are_ids_as_they_are_and_fields_have_dots(command: Command)
     assert found == [("1.10", None), (f"{2**64 - 2}", 1000.0), (f"{2**64 - 1}", 7.5), ("é", "NaN")]
 
 
+NO_FIELDS = "allowed: texts, numbers and booleans"
 ALLOWED = "; allowed: an object, which has fields, or null"
 MISFITS = {
     '"u": "x"': f"'x'{ALLOWED}; --null x makes it null",
@@ -279,8 +280,8 @@ MISFITS = {
     '"u": true': f"'true'{ALLOWED}; --null true makes it null",
     '"u": ""': f"''{ALLOWED}; --null '' makes it null",
     '"u": [1]': f"['1']{ALLOWED}",
-    '"u": {"i": {"d": 1}}': "an object, whose fields have names such as 'u.i.name'; allowed: texts, numbers and booleans",
-    '"u": {"i": [1]}': "a list; allowed: texts, numbers and booleans",
+    '"u": {"i": {"d": 1}}': f"an object, whose fields have names such as 'u.i.name'; {NO_FIELDS}",
+    '"u": {"i": [1]}': f"a list; {NO_FIELDS}",
     '"u": {"i": "a\\ud83d"}': "'a\\ud83d'; allowed: text in Unicode, without half a surrogate pair",
 }
 """Lines of JSON in which `u.i` has no value, and what the command says of them."""
