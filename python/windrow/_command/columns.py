@@ -95,7 +95,8 @@ class Columns:
             allowed = f"{time}, as {self.time.argument}: both with a zone or none"
             raise bad_column_type(self.end.argument, self.end.name, end, allowed)
         finer = max(time, end, key=lambda each: TIME_UNITS[each.unit].per_second)
-        return finer, converted if kind == finer else lambda values: converted(values).cast(finer)
+        of = self.time if use == "time" else self.end
+        return finer, converted if kind == finer else lambda values: of.finer(values, converted(values), finer)
 
     def _own(self, option: str, column: str, use: Use) -> tuple[pa.DataType, Cast]:
         sample, is_text = self.sample(option, column) if use != "time" else self._times(option)

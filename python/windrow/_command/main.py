@@ -52,6 +52,7 @@ _WORDS = {
     ", or a datetime.timedelta": "",
     " or datetime.time(4)": "",
     "; alias(...) renames an expression": "",
+    ", or flat()": "",
     "None without cut_at": "none without --cut-at",
     "allowed: None, as": "allowed: none, as",
 }

@@ -15,7 +15,7 @@ from windrow._arguments.errors import bad_column_type, bad_value, unknown_word
 from windrow._arguments.type_names import is_number, is_text
 from windrow._command.column_type import Cast
 from windrow._command.epoch import UNITS, Epoch, Unit
-from windrow._command.time_format import TimeFormat, is_time
+from windrow._command.time_format import TimeFormat, beyond, is_beyond, is_time
 
 _MICROSECONDS = pa.timestamp("us")
 _YEARS = (-62_135_596_800, 253_402_300_799)
@@ -90,6 +90,16 @@ class TimeColumn:
             raise bad_value(f"{self.argument}: column {self.name!r}", wrong[0].as_py(), allowed)
         return ticks.cast(target)
 
+    def finer(self, values: pa.Array[Any], times: Any, target: pa.DataType) -> Any:
+        """The times of these values in a finer unit. Raises `ValueError` for one that it does not hold."""
+        try:
+            return times.cast(target)
+        except pa.ArrowInvalid:
+            back = times.cast(target, safe=False).cast(times.type, safe=False)
+            far: Any = pc.index(pc.not_equal(back, times), True).as_py()
+            got = values[far].as_py() if is_text(values.type) else times[far].value
+            raise beyond(self.argument, self.name, got) from None
+
     def _of_text(self, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
         if self.format is not None:
             form, kind = self.format, self.format.type_of(sample)
@@ -102,6 +112,8 @@ class TimeColumn:
             return values.cast(target)
         except pa.ArrowInvalid as error:
             wrong = next((text for text in values.to_pylist() if text is not None and not is_time(text, target)), "")
+            if is_beyond(wrong, target):
+                raise beyond(self.argument, self.name, wrong) from None
             hint = _hint(pa.array([wrong], pa.string())) if _NUMBER.fullmatch(wrong) else ""
             if re.search(r"\d", wrong) is None:
                 hint = f"; --null {shlex.quote(wrong)} makes it null"

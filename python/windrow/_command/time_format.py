@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,8 +116,10 @@ class TimeFormat:
             local = iso.cast(naive)
         except pa.ArrowInvalid:
             texts = zip(values.to_pylist(), iso.to_pylist(), strict=True)
-            first: Any = next((text for text, time in texts if time is not None and not is_time(time, naive)), "")
-            raise self._error(column, first) from None
+            wrong = (each for each in texts if each[1] is not None and not is_time(each[1], naive))
+            text, time = next(wrong, ("", ""))
+            is_far = is_beyond(time, naive)
+            raise (beyond(self._argument, column, text) if is_far else self._error(column, text)) from None
         if not self.has_zone:
             return local
         ticks = pc.multiply(self._offset(column, parts), 10**digits)
@@ -124,7 +127,11 @@ class TimeFormat:
 
     def _error(self, column: str, text: str) -> ValueError:
         allowed = "times in this format, on days and at hours that exist, with nanoseconds only if the first ones do"
-        return bad_value(f"{ARGUMENT} {self.text!r}: column {column!r}", text, allowed)
+        return bad_value(f"{self._argument}: column {column!r}", text, allowed)
+
+    @property
+    def _argument(self) -> str:
+        return f"{ARGUMENT} {self.text!r}"
 
     def _fields(self, values: pa.Array[Any]) -> Any:
         return pc.extract_regex(values.cast(pa.string()), self._pattern)
@@ -190,3 +197,15 @@ def is_time(text: str, kind: pa.DataType) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def is_beyond(text: str, kind: Any) -> bool:
+    """Whether text in ISO 8601, which is no time of this type, is a time beyond the range of its nanoseconds."""
+    return kind.unit == "ns" and is_time(re.sub(r"(\.\d{6})\d+", r"\1", text), pa.timestamp("us", kind.tz))
+
+
+def beyond(argument: str, column: str, got: str | int) -> ValueError:
+    """A time, as text or in its own unit, is beyond the range of the nanoseconds that others have."""
+    fix = f"; --null {shlex.quote(got)} makes it null" if isinstance(got, str) else ""
+    allowed = f"times from 1677-09-21 to 2262-04-11, as other times have nanoseconds{fix}"
+    return bad_value(f"{argument}: column {column!r}", got, allowed)

@@ -203,6 +203,36 @@ def test_fractions_of_nanoseconds_in_a_format(command: Command) -> None:
     assert "got '2017-04-22 15:00:00.123456789'; allowed: times in this format" in command.refused(line)
 
 
+FINE, LAST = "2026-05-04T09:00:00.123456789", "2262-04-11T23:47:16.854775807"
+FAR = ["9999-12-31T00:00:00.0", "1677-09-21T00:00:00.0", "2262-04-11T23:47:16.854776"]
+RANGE = "times from 1677-09-21 to 2262-04-11, as other times have nanoseconds"
+READ_AS = {"--time": "", "--time-format '%FT%T.%f'": "--time-format %FT%T.%f"}
+
+
+@pytest.mark.parametrize("reads", READ_AS)
+@pytest.mark.parametrize("time", [LAST, *FAR, LAST.replace("807", "808")])
+def test_a_time_beyond_nanoseconds_names_their_range(time: str, reads: str, command: Command) -> None:
+    line = f"sessions rows.csv --gap 1h --time ts {READ_AS[reads]}"
+    write("ts", [FINE], [time])
+    if time == LAST:
+        assert f"{LAST.replace('T', ' ')},1\n" in command(line).out
+        return
+    assert command.refused(line) == f"{reads}: column 'ts': got '{time}'; allowed: {RANGE}; --null {time} makes it null"
+    assert "left out: 1 without a time" in command(f"{line} --null {time}").err
+
+
+@pytest.mark.parametrize("far", FAR)
+def test_an_end_beyond_the_nanoseconds_of_the_times_names_their_range(far: str, command: Command) -> None:
+    line = "sessions rows.csv --gap 1h --time ts --end until"
+    write("ts,until", [FINE, "2026-05-04T09:30:00.5"], [FINE, far])
+    assert command.refused(line) == f"--end: column 'until': got '{far}'; allowed: {RANGE}; --null {far} makes it null"
+    assert "left out: 1 with an end that is null" in command(f"{line} --null {far}").err
+    ends = pa.array(["2026-05-04T09:30:00.5", far]).cast(pa.timestamp("us"))
+    pq.write_table(pa.table({"ts": pa.array([FINE] * 2).cast(pa.timestamp("ns")), "until": ends}), "rows.parquet")
+    message = command.refused(line.replace("csv", "parquet"))
+    assert message == f"--end: column 'until': got {ends[1].value}; allowed: {RANGE}"
+
+
 EPOCHS = {
     "s": (["1777885200.25", "1777885201"], 250_000, 1_000_000),
     "ms": (["1777885200000.5", "1777885200001"], 500, 1_000),
