@@ -76,9 +76,8 @@ def _texts(column: str, array: Any) -> list[str]:
         names = [kind.field(place).name for place in range(kind.num_fields)]
         fields = [_texts(f"{column}.{name}", pc.struct_field(array, [place])) for place, name in enumerate(names)]
         rows = zip(array.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
-        return [
-            _object(zip(map(json.dumps, names), row, strict=True)) if is_valid else "null" for is_valid, row in rows
-        ]
+        names = [json.dumps(name) for name in names]
+        return [_object(zip(names, row, strict=True)) if is_valid else "null" for is_valid, row in rows]
     if pa.types.is_map(kind):
         keys, items = (_texts(column, _within(array, entries)) for entries in (array.keys, array.items))
         return _lists(array, [f"[{key}, {item}]" for key, item in zip(keys, items, strict=True)])

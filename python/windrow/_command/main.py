@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
-from windrow._command.aggregate import LEAST, calls, with_least
+from windrow._command.aggregate import ARGUMENT, LEAST, calls, with_least
 from windrow._command.arguments import arguments
 from windrow._command.column_type import type_of
 from windrow._command.columns import Columns
@@ -42,7 +42,7 @@ SERIES, ALL = "series", "all records"
 """The key of records without a key, and its column, which is not written."""
 
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
-_OPTIONS |= {"min_samples(n=)": LEAST}
+_OPTIONS |= {"aggregates": ARGUMENT, "min_samples(n=)": LEAST}
 _OPTIONS |= {
     name: f"--{name.replace('_', '-')}"
     for name in ("end", "tie", "difference", "resolution", "max_gap", *RuleArguments.__annotations__)

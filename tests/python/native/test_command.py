@@ -152,6 +152,7 @@ WRONG = {
         "--agg n: got list<item: string not null>, which CSV does not have; allowed: Parquet or JSON Lines"
     ),
     f"{SESSIONS} --agg n=top_k:amount --out out.tsv.gz": "--agg n: got list<",
+    f"{SESSIONS} --agg window=count": "--agg: got 'window'; allowed: a new name: the column of windows has this one",
     f"{SESSIONS} --agg window_end=count": "--out: got 'window_end'",
     f"{SLIDING} --max-duration 1h": (
         "--max-duration is an option of windrow sessions; windrow sliding has no such option (all options: windrow"
