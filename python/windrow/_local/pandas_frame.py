@@ -15,17 +15,17 @@ from windrow._local.results import Kinds, Parts
 from windrow._plan.casts import Casts
 
 _CASTS = Casts(
-    text='pandas.to_datetime({0}, format="ISO8601").dt.asunit("{1}")',  # pandas 3 takes the unit from the digits
-    zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.asunit("{1}")',
-    format='pandas.to_datetime({0}, format="{1}").dt.asunit("us")',
-    zoned_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.asunit("us")',
+    text='pandas.to_datetime({0}, format="ISO8601").dt.as_unit("{1}")',  # pandas 3 takes the unit from the digits
+    zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.as_unit("{1}")',
+    format='pandas.to_datetime({0}, format="{1}").dt.as_unit("us")',
+    zoned_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
     formats={},
     integers={unit: f'pandas.to_datetime({{0}}, unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
     floats='pandas.to_datetime({0}.astype("float64") * {1}, unit="us").dt.round("us")',
     date='{0}.astype("datetime64[us]")',
     duration="timedelta64",
     durations={unit: f'pandas.to_timedelta({{0}}.astype("Float64"), unit="{unit}")' for unit in ("s", "ms")},
-    of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.asunit("us")'),
+    of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.as_unit("us")'),
     as_text='{0}.astype("string")',
     as_number='pandas.to_numeric({0}, errors="coerce")',
     finite='{0}.astype("float64").replace([float("inf"), float("-inf")], float("nan"))',
@@ -33,7 +33,7 @@ _CASTS = Casts(
     nonzero="{0} != 0",
     equals='{0} == "{1}"',
     words="pandas.to_timedelta({0})",
-    offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.asunit("us")',
+    offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
     period="{0}.dt.to_timestamp()",
     far='{0}.astype("datetime64[{1}]")',  # before pandas 3, to_datetime makes nanoseconds
 )
@@ -85,7 +85,7 @@ class PandasColumns(Columns):
             zone = "" if own.tz == kind.tz else ".dt.tz_localize(None)"
             if own.tz != kind.tz and kind.tz is not None:
                 zone = f'.dt.tz_{"localize" if own.tz is None else "convert"}("{kind.tz}")'
-            return f'{written}{zone}.dt.asunit("{kind.unit}")'
+            return f'{written}{zone}.dt.as_unit("{kind.unit}")'
         if pa.types.is_integer(kind):
             return f'{written}.astype("{str(kind).replace("i", "I").replace("u", "U")}")'
         if pa.types.is_floating(kind):
