@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`error`] | the crate's errors, with the facts as fields |
 //! | [`time`], [`key`], [`interrupt`], [`memory`] | times and spans in ticks; key numbers; interrupts; memory checks |
-//! | [`window`], [`sort`] | all comparisons of window bounds; sorting rows by key and time |
+//! | [`window`], [`sort`] | whether windows join, are late or are closed; sorting rows by key and time |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
 //! | [`store`] | windows by key and time |
 //! | [`operator`] | shared by the operators: records, changes, counters, stream time |

@@ -1,4 +1,4 @@
-//! Window bounds. All comparisons of window bounds are in this file.
+//! Window bounds. Whether windows join, are late or are closed is decided here.
 
 use crate::core::time::{Span, Time};
 

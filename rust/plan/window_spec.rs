@@ -82,10 +82,7 @@ impl WindowSpec {
 
     /// Whether sessions may end before their gap is over.
     pub(crate) fn is_cut(&self) -> bool {
-        self.session().is_some_and(|own| {
-            let columns = own.ends.is_some() || own.begins.is_some() || !own.cut_on.is_empty();
-            columns || own.longest.is_some() || own.cut_at.is_some() || own.most.is_some()
-        })
+        *self != self.without_rules()
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this file | queries; packers and mergers |
 //! | `py_operator` | the record operator |
+//! | `py_shard_sessions` | the room `shard` |
 //! | `open_table` | the column `state` of a table of open windows |
 //! | `fold` | an aggregate implemented in Python, and its accumulators |
 //! | `functions` | the functions of such an aggregate, and their results |

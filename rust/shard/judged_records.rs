@@ -69,7 +69,7 @@ impl JudgedRecords {
     pub(super) fn left_out(&self, now: StreamTimes) -> LeftOut {
         let mut left_out = LeftOut::new(Late::Drop);
         for (row, _, own) in &self.late {
-            let outcome = RecordOutcome::Late(now.late.since(own.reach));
+            let outcome = RecordOutcome::Late(now.input_close.since(own.reach));
             left_out.note(*row as usize, outcome, now);
         }
         left_out

@@ -15,13 +15,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
+
 _ROWS = 10_000
 
 EXACT = 10**15
 """Numbers of this size have all their digits in a float."""
-
-_PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-"""How many of a unit are a second."""
 
 
 def json_lines(table: pa.Table) -> Iterator[bytes]:
@@ -69,7 +68,7 @@ def _texts(column: str, array: Any) -> list[str]:
         times: Any = pc.replace_substring(array.cast(pa.string()), " ", "T")
         return [_json(text) for text in times.to_pylist()]
     if pa.types.is_duration(kind):
-        return [_seconds(count, _PARTS[kind.unit]) for count in array.cast(pa.int64()).to_pylist()]
+        return [_seconds(count, TIME_UNITS[kind.unit].per_second) for count in array.cast(pa.int64()).to_pylist()]
     if pa.types.is_dictionary(kind):
         return _texts(column, array.dictionary_decode())
     if pa.types.is_struct(kind) and kind.num_fields:

@@ -182,10 +182,6 @@ class Columns(ABC):
         """A type of the library, as an error names it."""
         return str(kind)
 
-    def texts(self) -> Kinds:
-        """The library's own types of columns that Arrow has as text, and only their own type reads."""
-        return {}
-
     def is_other(self, was: Any, now: Any) -> bool:
         """Whether Arrow has one type for a type of this library and another one, whose values mean something else."""
         return self.meaning(was) != self.meaning(now)

@@ -166,9 +166,6 @@ class RelationColumns(Columns):
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return duckdb_relation(self._relation, rows, kinds)
 
-    def texts(self) -> Kinds:
-        return {name: kind for name, kind in zip(self._names, self._types, strict=True) if meaning(kind) is not None}
-
     def type_of(self, position: int) -> tuple[str, str | None]:
         kind = self.dtype(position)
         return str(kind), self.meaning(kind)

@@ -85,13 +85,13 @@ def refusal(
         table: the columns of the data, which know their library.
         columns: the columns of the table that hold values of a column of the data, and that column.
     """
-    texts = _texts(plan, before, columns) if before is not None and isinstance(before, type(table)) else {}
+    own_types = _own_types(plan, before, columns) if before is not None and isinstance(before, type(table)) else {}
     clock = None if before is None else clock_of(before)
 
     def cast(column: str, kind: pa.DataType) -> str | None:
         values = _values(source, column)
         kind = arranged(kind, values.type)  # Polars casts no struct to one whose fields have another order
-        if plan.origins is not None or column not in table.names or column in texts or not _casts(values, kind):
+        if plan.origins is not None or column not in table.names or column in own_types or not _casts(values, kind):
             return None
         if column != plan.time and _has_zone(kind) and _has_clock_only(values.type):
             return None  # only times of records keep the name of their zone
@@ -108,15 +108,16 @@ def refusal(
 
     def of_library(column: str, was: pa.DataType, _: pa.DataType) -> tuple[str, str] | None:
         names = table.type_names(column, was) if plan.origins is None and column in table.names else None
-        own = texts.get(column)
+        own = own_types.get(column)
         return names if names is None or own is None else (str(own), names[1])
 
     return error if clock is None else refused(error, clock, plan.schema, plan.time, cast, of_library=of_library)
 
 
-def _texts(plan: Plan, before: Columns, columns: Mapping[str, str]) -> dict[str, Any]:
-    """The types of columns that Arrow had as text, which only that type reads; None in lists. No cast makes them."""
-    kinds = before.texts()
+def _own_types(plan: Plan, before: Columns, columns: Mapping[str, str]) -> dict[str, Any]:
+    """The earlier types of columns that Arrow does not tell from others; None in lists. No cast makes them."""
+    kinds = {name: before.dtype(place) for place, name in enumerate(before.names)}
+    kinds = {name: kind for name, kind in kinds.items() if before.meaning(kind) is not None}
     lists = [call for name, call in plan.aggregates if name in kinds and call.function in (*LISTS_OF_COLUMN, "top_k")]
     own = {column: kinds[name] for name, column in columns.items() if name in kinds}
     return {**dict.fromkeys(call.columns[0] for call in lists), **own}

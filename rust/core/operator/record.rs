@@ -122,7 +122,7 @@ impl<R> AdmittedRecord<'_, R> {
     /// Whether it is before the close time of its input. It may then be late or meet a closed
     /// window (rules 2.6).
     pub fn is_behind(&self) -> bool {
-        self.extent.start < self.now.late
+        self.extent.start < self.now.input_close
     }
 }
 
@@ -134,7 +134,7 @@ pub struct KeyedRecord<R> {
     /// Its time, its end, and how far its gap reaches.
     pub extent: Extent,
     /// The close time of its input. Windows before it are late.
-    pub late: Time,
+    pub input_close: Time,
     /// What it says about the sessions around it.
     pub rule: RecordRule,
     /// The row that updates the states.
@@ -149,6 +149,6 @@ impl<R> KeyedRecord<R> {
 
     /// Whether it is before the close time of its input.
     pub fn is_behind(&self) -> bool {
-        self.time() < self.late
+        self.time() < self.input_close
     }
 }

@@ -16,8 +16,8 @@ pub struct StreamTimes {
     /// The close time for visibility and closing. It belongs to `time`. The earliest time closes
     /// nothing.
     pub close: Time,
-    /// The close time for lateness. It belongs to the record's own input.
-    pub late: Time,
+    /// The close time of the record's own input. It decides whether the record is late.
+    pub input_close: Time,
     /// The stream time of the record's own input.
     pub own: Option<Time>,
 }
@@ -174,7 +174,7 @@ impl StreamTime {
     pub fn now(&self, input: usize) -> StreamTimes {
         let own = self.inputs.get(input);
         StreamTimes {
-            late: own.map_or(Time::MIN, |own| own.close),
+            input_close: own.map_or(Time::MIN, |own| own.close),
             own: own.and_then(|own| own.time),
             ..self.slowest()
         }
@@ -193,7 +193,7 @@ impl StreamTime {
         StreamTimes {
             time,
             close,
-            late: close,
+            input_close: close,
             own: time,
         }
     }

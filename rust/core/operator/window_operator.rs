@@ -351,7 +351,7 @@ impl<K: WindowKind> WindowOperator<K> {
             KeyedRecord {
                 key,
                 extent,
-                late: now.late,
+                input_close: now.input_close,
                 rule,
                 row,
             },

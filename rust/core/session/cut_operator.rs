@@ -141,7 +141,7 @@ impl WindowKind for CutWindows {
             if operator.kind.late == Late::Emit {
                 operator.emit_late(record, session.window(), states, out)?;
             }
-            return Ok(RecordOutcome::Late(record.late.since(record.time())));
+            return Ok(RecordOutcome::Late(record.input_close.since(record.time())));
         }
         let mut entry = CutEntry {
             session,

@@ -71,7 +71,7 @@ impl WindowKind for SessionWindows {
         let mut found = std::mem::take(&mut operator.scratch);
         operator.store.joining(record.key, own, &mut found);
         let sessions = found.iter().map(|session| session.extent);
-        let outcome = match choose(own, sessions, record.late) {
+        let outcome = match choose(own, sessions, record.input_close) {
             Choice::Late(lacked) => operator
                 .leave_out_late(record, states, out)
                 .map(|()| RecordOutcome::Late(lacked)),

@@ -34,7 +34,7 @@ impl SlidingOperator {
             return Err(beyond_time(record.extent.start));
         };
         let window = Window { start, end };
-        let is_late = window.is_late(record.now.late);
+        let is_late = window.is_late(record.now.input_close);
         self.counters.late += u64::from(is_late);
         Ok((!is_late).then_some(window))
     }

@@ -54,7 +54,7 @@ impl SlidingOperator {
         out: &mut impl Sink<S>,
     ) -> Result<bool> {
         let window = Window::sliding(start, self.kind.sliding.difference);
-        if self.refuses(window, record.late) {
+        if self.refuses(window, record.input_close) {
             return Ok(false);
         }
         let (key, time) = (record.key, record.time());

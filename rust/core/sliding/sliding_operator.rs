@@ -130,15 +130,15 @@ impl WindowKind for SlidingWindows {
             return Err(beyond_time(record.time()));
         };
         let widest = Window::sliding(floored, sliding.difference);
-        let outcome = if widest.is_late(record.late) {
+        let outcome = if widest.is_late(record.input_close) {
             operator.counters.late += 1;
-            RecordOutcome::Late(record.late.since(widest.end))
+            RecordOutcome::Late(record.input_close.since(widest.end))
         } else if operator.touch(record, floored, own, states, out)? {
             RecordOutcome::Accepted
         } else {
-            RecordOutcome::Refused(record.late.since(own.end))
+            RecordOutcome::Refused(record.input_close.since(own.end))
         };
-        if own.is_late(record.late) && operator.kind.late == Late::Emit {
+        if own.is_late(record.input_close) && operator.kind.late == Late::Emit {
             operator.emit_late(record, own, states, out)?;
         }
         Ok(outcome)
@@ -213,7 +213,7 @@ impl SlidingOperator {
         let mut slots = Vec::with_capacity(starts.len());
         for &start in starts {
             let window = Window::sliding(start, self.kind.sliding.difference);
-            if self.refuses(window, record.late) {
+            if self.refuses(window, record.input_close) {
                 continue;
             }
             if let Some(entry) = self.store.entry(key, start) {
@@ -237,9 +237,9 @@ impl SlidingOperator {
         Ok(taken)
     }
 
-    /// Whether a window refuses records at the close time `late`. Counts refusals.
-    pub(super) fn refuses(&mut self, window: Window, late: Time) -> bool {
-        let refuses = window.is_late(late);
+    /// Whether a window refuses records at this close time. Counts refusals.
+    pub(super) fn refuses(&mut self, window: Window, close: Time) -> bool {
+        let refuses = window.is_late(close);
         self.counters.windows_refused += u64::from(refuses);
         refuses
     }

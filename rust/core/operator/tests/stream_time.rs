@@ -7,7 +7,7 @@ use crate::core::time::{Span, Time};
 const START: StreamTimes = StreamTimes {
     time: None,
     close: Time::MIN,
-    late: Time::MIN,
+    input_close: Time::MIN,
     own: None,
 };
 
@@ -23,7 +23,7 @@ fn it_is_the_largest_time_less_the_grace() {
             StreamTimes {
                 time: Some(Time(expected)),
                 close,
-                late: close,
+                input_close: close,
                 own: Some(Time(expected))
             }
         );
@@ -62,7 +62,7 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
         StreamTimes {
             time: None,
             close: Time::MIN,
-            late: Time(100),
+            input_close: Time(100),
             own: Some(Time(100))
         }
     );
@@ -73,7 +73,7 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
         StreamTimes {
             time: Some(Time(30)),
             close: Time(30),
-            late: Time(100),
+            input_close: Time(100),
             own: Some(Time(100))
         }
     );
@@ -82,7 +82,7 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
         StreamTimes {
             time: Some(Time(30)),
             close: Time(30),
-            late: Time(30),
+            input_close: Time(30),
             own: Some(Time(30))
         }
     );
@@ -110,7 +110,7 @@ fn without_a_grace_nothing_closes() {
         StreamTimes {
             time: Some(Time::MAX),
             close: Time::MIN,
-            late: Time::MIN,
+            input_close: Time::MIN,
             own: Some(Time::MAX)
         }
     );
