@@ -12,9 +12,11 @@ import pyarrow as pa
 from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import CONSTANT, EXPRESSION, FIELD, POLARS, ColumnExpression, Reference, stands_for
 from windrow._executor.batches import stream_reader
+from windrow._folds.python_shape import has_type
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
 from windrow._plan.casts import Casts
+from windrow._plan.earlier_types import filled
 
 _CASTS = Casts(
     text='{0}.str.to_datetime(time_unit="{1}")',
@@ -87,27 +89,46 @@ class PolarsColumns(Columns):
         name, *fields = (column,) if isinstance(column, str) else column.value
         return "".join([f"pl.col({name!r})", *(f".struct.field({field!r})" for field in fields)]), _CASTS
 
-    def cast(self, column: Reference, kind: pa.DataType) -> str:
+    def cast(self, column: Reference, kind: pa.DataType) -> str | None:
+        """A cast that Polars has to this very type, and that makes of these rows what Arrow makes of them."""
         import polars as pl
+        from polars.exceptions import PanicException, PolarsError
 
-        named: Any = pl.from_arrow(pa.table({"column": pa.array([], kind)}))
         written, _ = self.written(column)
-        zone = ""
-        if self.has_other_clock(column, kind):
-            zone = f".dt.replace_time_zone({getattr(kind, 'tz', None)!r})"
-        return f"{written}{zone}.cast({_words(named.dtypes[0])}){stands_for(written)}"
+        made = _type_of(kind)
+        if made is None:
+            return None
+        expression = column if isinstance(column, ColumnExpression) else ColumnExpression(FIELD, (column,))
+        computed: Any = self.with_expressions({"windrow": expression})
+        values = computed._collected([len(self._names)]).to_series()
+        own, zone = values.dtype, getattr(made, "time_zone", None)
+        has_other_clock = own == pl.Datetime and made == pl.Datetime and (own.time_zone is None) != (zone is None)
+        try:
+            step, ready = "", values
+            if has_other_clock:
+                step, ready = f".dt.replace_time_zone({zone!r})", values.dt.replace_time_zone(zone)
+            elif made == pl.Boolean and own == pl.String:
+                step, ready = '.eq("true")', values.eq("true")
+            found, expected = (_reader(pl.DataFrame([each])).read_all()[0] for each in (ready.cast(made), values))
+            is_same = has_other_clock or found.cast(kind).equals(expected.cast(kind))
+        except (PolarsError, PanicException, pa.ArrowException):
+            return None
+        return f"{written}{step}.cast({_words(made)}){stands_for(written)}" if is_same else None
 
     @property
     def names(self) -> Sequence[str]:
         return [*self._names, *self._expressions]
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
+        rows = self._collected(positions, 0)
         try:
-            return _reader(self._collected(positions, 0)).schema
+            return _reader(rows).schema
         except pa.ArrowInvalid as error:
-            if "128" not in str(error):
+            wide = next((kind for kind in rows.dtypes if "Int128" in repr(kind)), None)
+            if wide is None:
                 raise
-            cast = "cast(pl.String) keeps all digits, cast(pl.Decimal(38, 0)) up to 38 of them"
+            text, number = (_words(wide, made) for made in ("pl.String", "pl.Decimal(38, 0)"))
+            cast = f"cast({text}) keeps all digits, cast({number}) up to 38 of them"
             raise pa.ArrowTypeError(f"Arrow has no integers of 128 bits: {cast}") from error
 
     def stream(self, positions: Sequence[int]) -> Any:
@@ -174,13 +195,29 @@ class PolarsColumns(Columns):
         return collected
 
 
-def _words(kind: Any) -> str:
-    """A type as a user of Polars writes it."""
-    return re.sub(
-        r"'(?:[^'\\]|\\.)*'|\b[A-Z]\w*",
-        lambda found: found[0] if found[0][0] == "'" or found[0] == "None" else f"pl.{found[0]}",
-        repr(kind),
-    )
+def _type_of(kind: pa.DataType) -> Any:
+    """The type that Polars makes of Arrow's; None if it has none, or another one in its place."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    if has_type(kind, lambda each: pa.types.is_decimal(each) and not pa.types.is_decimal128(each)):  # it panics
+        return None
+    try:
+        frame: Any = pl.from_arrow(pa.table({"column": pa.array([], kind)}))
+    except (PolarsError, pa.ArrowException):
+        return None
+    return None if filled(_reader(frame).schema.field(0).type, kind) is None else frame.dtypes[0]
+
+
+def _words(kind: Any, wide: str | None = None) -> str:
+    """A type as a user of Polars writes it. `wide`: what to write in place of integers of 128 bits."""
+
+    def written(found: re.Match[str]) -> str:
+        if found[0][0] == "'" or found[0] == "None":
+            return found[0]
+        return wide if wide is not None and found[0] in ("Int128", "UInt128") else f"pl.{found[0]}"
+
+    return re.sub(r"'(?:[^'\\]|\\.)*'|\b[A-Z]\w*", written, repr(kind))
 
 
 def _check_types(kinds: Iterable[Any]) -> None:
