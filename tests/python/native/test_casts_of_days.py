@@ -97,3 +97,27 @@ def test_a_cast_of_polars_is_one_that_polars_has(before: str, after: str, is_nes
     assert closed["n"].sum() == sum(len(each) - each.null_count for each in (one, other))
     if "zone" not in before + after:
         assert arrow(made)["x"].cast(one.type).to_pylist() == other.cast(one.type).to_pylist()
+
+
+DIGITS = {pa.decimal32: (5, 9), pa.decimal64: (5, 9, 18), pa.decimal128: (5, 18, 38), pa.decimal256: (5, 38, 60)}
+DECIMALS: list[Any] = [of_digits(digits, 2) for of_digits, all_digits in DIGITS.items() for digits in all_digits]
+
+
+@pytest.mark.parametrize("before", DECIMALS, ids=str)
+def test_a_key_of_decimals_grows_only_where_the_error_says_so(before: Any) -> None:
+    """The bytes of a key depend on the width of its decimals."""
+    first = windowed(day(0, pa.array([Decimal("1.50")], before)), "x").advance(None, to=ENDS[0], n=wr.count())
+    for after in DECIMALS:
+        data = day(1, pa.array([Decimal("1.50")], after))
+        is_narrower = before.bit_width <= 128 and after.bit_width <= before.bit_width
+        is_narrower = after.precision < before.precision or (is_narrower and after.precision == before.precision)
+        grows = before.bit_width == after.bit_width == 128
+        if before != after and not is_narrower and not grows:
+            with pytest.raises(ValueError, match=r"^open: column 'x' was decimal.* in the run before") as refused:
+                windowed(data, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
+            says = str(refused.value)
+            assert says.startswith(f"open: column 'x' was {before} in the run before, and is {after} now; allowed: ")
+            assert (" with more digits in 128 bits;" in says) == (before.bit_width == 128 and before.precision < 38)
+            data = converted(str(offered(says)), data)
+        run = windowed(data, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
+        assert run.closed["n"].to_pylist() == [2]
