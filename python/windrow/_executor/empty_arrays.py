@@ -29,7 +29,8 @@ def is_encoded(kind: Any) -> bool:
 def decoded(kind: Any) -> Any:
     """The type in the layouts that keys have: without runs, and with lists in place of their views, at any depth.
 
-    Nor are there dictionaries of these, of dictionaries or of extension types, nor extension types over them.
+    Nor are there dictionaries of these, of dictionaries or of extension types, nor extension types over them. Maps do
+    not declare that their keys are sorted.
 
     >>> decoded(pa.run_end_encoded(pa.int32(), pa.string()))
     DataType(string)
@@ -45,6 +46,9 @@ def decoded(kind: Any) -> Any:
         return VIEWS.get(str(values), decoded(values.value_type if pa.types.is_dictionary(values) else values))
     if is_encoded(kind):
         kind = (pa.large_list if str(kind).startswith("large") else pa.list_)(kind.value_field)
+    if isinstance(kind, pa.MapType) and kind.keys_sorted:
+        of_fields: Any = pa.map_
+        kind = of_fields(kind.key_field, kind.item_field)
     return with_inner(kind, lambda field: field.with_type(decoded(field.type)))
 
 
@@ -59,7 +63,12 @@ def carried(field: pa.Field[Any]) -> pa.Field[Any]:
 
 
 def _is_lost(kind: Any) -> bool:
-    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or nested or encoded values."""
+    """Whether runs or a dictionary have extensions, which Arrow's C interface loses, or nested or encoded values.
+
+    Or whether the keys of a map are declared to be sorted: no result of the core is.
+    """
+    if isinstance(kind, pa.MapType) and kind.keys_sorted:
+        return True
     if not pa.types.is_run_end_encoded(kind) and not pa.types.is_dictionary(kind):
         return any(_is_lost(field.type) for field in (*inner_fields(kind), *_members(kind)))
     values = kind.value_type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from datetime import datetime, time
 from decimal import Decimal
@@ -184,6 +185,18 @@ def test_fields_in_another_order_are_the_same_values(within: Any) -> None:
             found.append(run.closed.to_pylist())
         assert found[1:] == found[:1] * 2
         assert key == "x" or (found[0][0]["n"], found[0][0]["set"]) == (1, [value])
+
+
+@pytest.mark.parametrize("within", [None, pa.list_, lambda kind: pa.struct([("in", kind)])])
+def test_a_map_may_say_that_its_keys_are_sorted(within: Any) -> None:
+    kinds: list[Any] = [pa.map_(pa.string(), pa.int64(), keys_sorted=each) for each in (True, False)]
+    value: Any = [("a", 1)]
+    if within is not None:
+        kinds = [within(kind) for kind in kinds]
+        value = [value] if within is pa.list_ else {"in": value}
+    columns = [pa.array([value], kind) for kind in kinds]
+    for one, other in itertools.product(columns, repeat=2):
+        assert run_days("pyarrow", (one, other)) == run_days("pyarrow", (columns[1], columns[1]))
 
 
 LAYOUTS: dict[str, tuple[pa.DataType, pa.DataType, Any]] = {
