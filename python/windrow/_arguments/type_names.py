@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.nested import LIST_MAKERS
+from windrow._arguments.nested import LIST_MAKERS, inner_fields
 
 _ALIASES = {"Boolean": "bool", "Utf8": "string", "LargeUtf8": "large_string", "Utf8View": "string_view"}
 _ALIASES |= {"LargeBinary": "large_binary", "BinaryView": "binary_view"}
@@ -31,6 +31,35 @@ def is_text(kind: pa.DataType) -> bool:
 def is_number(kind: pa.DataType) -> bool:
     """Whether values are integers, floats or decimals."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def meanings(field: pa.Field[Any]) -> dict[tuple[Any, ...], tuple[str, str]]:
+    """What Arrow's storage means: the names of extension types and their parameters, by the place in a column's type.
+
+    Those of types that are not registered are in the metadata of fields.
+
+    >>> tensor = pa.fixed_shape_tensor(pa.int8(), [2])
+    >>> meanings(pa.field("t", pa.struct([("a", tensor)])))
+    {('a',): ('arrow.fixed_shape_tensor', '[value_type=int8, shape=[2]]')}
+    """
+    kind: Any = field.type
+    while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.ExtensionType):  # of pyarrow itself
+        return {(): (kind.extension_name, str(kind).removeprefix(f"extension<{kind.extension_name}")[:-1])}
+    known = field.metadata or {}
+    name, parameters = (known.get(f"ARROW:extension:{each}".encode(), b"") for each in ("name", "metadata"))
+    if isinstance(kind, pa.ExtensionType):
+        name, parameters = kind.extension_name.encode(), kind.__arrow_ext_serialize__()
+    if name:
+        return {(): (name.decode(), f", {parameters.decode('latin-1')}" if parameters else "")}
+    inner = inner_fields(kind)
+    places = [each.name for each in inner] if isinstance(kind, pa.StructType) else range(len(inner))
+    return {
+        (place, *rest): meaning
+        for place, each in zip(places, inner, strict=True)
+        for rest, meaning in meanings(each).items()
+    }
 
 
 def named(text: object) -> pa.DataType | None:

@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._aggregates.call import LISTS_OF_COLUMN, OF_COLUMN
 from windrow._arguments.errors import bad_column_type, bad_value, listed
+from windrow._arguments.type_names import meanings
 from windrow._executor.batches import rebased, stream_reader
 from windrow._executor.empty_arrays import decoded, rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
@@ -86,7 +88,9 @@ def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Op
     return opened
 
 
-def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa.Table:
+def open_rows(
+    table: Columns, plan: Plan, aggregates: list[pa.Field[Any]], *, anew: str = "None to begin anew"
+) -> pa.Table:
     """A table of open windows in the columns that the core reads, with those of these aggregates that it has."""
     names = list(table.names)
     bounds = bounds_of(plan, names)
@@ -94,6 +98,7 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     for name in wanted:
         if names.count(name) != 1:
             raise bad_value("open", f"a table with the columns {listed(names)}", f"one that has {name!r}: {_ALLOWED}")
+    _check_meanings(table, plan, anew)
     aggregates = [each for each in aggregates if names.count(each.name) == 1]
     wanted += [each.name for each in aggregates]
     places = sorted(names.index(name) for name in wanted)
@@ -108,6 +113,26 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     columns[STREAM_TIME] = columns.pop(STREAM_TIME)
     columns[STATE] = columns.pop(STATE)
     return pa.table(columns)
+
+
+def _check_meanings(table: Columns, plan: Plan, anew: str) -> None:
+    """Raises `ValueError` if an extension type has become another one. The core knows the storage of both only."""
+    fields = dict(zip(plan.key_names, map(plan.schema.field, plan.keys), strict=False))
+    for name, call in plan.aggregates:
+        if call.function in (*OF_COLUMN, *LISTS_OF_COLUMN):
+            own: Any = plan.schema.field(call.columns[0])
+            fields[name] = own if call.function in OF_COLUMN else pa.field(name, pa.list_(own))
+    for place, name in enumerate(table.names):
+        if name not in fields or not isinstance(table.dtype(place), pa.DataType):  # other libraries have other types
+            continue
+        before, after = meanings(table.schema([place]).field(0)), meanings(fields[name])
+        for part in before.keys() & after.keys():
+            (one, parameters), (other, others) = before[part], after[part]
+            if one != other or (parameters and others and parameters != others):
+                was, now = f"extension<{one}{parameters:.200}>", f"extension<{other}{others:.200}>"
+                raise ValueError(
+                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or {anew}"
+                )
 
 
 def _columns(plan: Plan, table: Columns, named: Mapping[str, Any], shown: tuple[str, ...], rows: int) -> dict[str, Any]:

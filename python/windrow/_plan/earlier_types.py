@@ -169,6 +169,7 @@ def refused(
     kind = schema.field(name).type
     shown = words(earlier["types"].get(name)) if was is None else str(was)
     is_own = plain(kind) == was or pa.types.is_run_end_encoded(kind) or pa.types.is_timestamp(kind)
+    is_own = is_own or isinstance(kind, pa.BaseExtensionType)
     now = kind if is_own else plain(kind)
     shown, now = (None if was is None else of_library(name, was, now)) or (shown, str(now))
     has_nulls = was is not None and _has_nulls(was)

@@ -78,10 +78,11 @@ def open_table(data: object) -> Any:
         if data.isStreaming:
             raise bad_value("open", "a streaming DataFrame", allowed)
         return data
+    from windrow._executor.open_windows import BEGINS_ANEW
     from windrow._local.advance import open_rows
     from windrow._local.sources import columns_of
 
-    return functools.partial(open_rows, columns_of(data, "open", allowed).held())
+    return functools.partial(open_rows, columns_of(data, "open", allowed).held(), anew=BEGINS_ANEW)
 
 
 def _check_undeclared(schema: object, streaming: bool | None, allowed: str) -> None:
