@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from windrow._aggregates.call import LISTS_OF_COLUMN
 from windrow._arguments.type_names import is_text
 from windrow._executor.batches import stream_reader
-from windrow._folds.python_shape import has_type
+from windrow._folds.python_shape import decoded, has_type
 from windrow._local.advance import clock_of
 from windrow._local.columns import Columns
 from windrow._plan.earlier_types import arranged, filled, is_wider, refused, retyped, types_of
@@ -141,6 +141,7 @@ def _casts(values: Any, kind: Any) -> bool:
             pc.assume_timezone(pc.local_timestamp(values), values.type.tz)
         made = values.cast(kind)
         made.validate(full=True)
+        values = values.cast(decoded(values.type))  # pyarrow casts only text back to a dictionary
         reads_times = has_type(values.type, is_text) and has_type(kind, pa.types.is_temporal)
         return reads_times or bool(made.cast(values.type).equals(values))
     return False

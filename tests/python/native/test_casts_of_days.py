@@ -15,7 +15,7 @@ import pytest
 import windrow as wr
 
 from ..harness.tables import arrow
-from .test_nested_days import ENDS, day, windowed
+from .test_nested_days import ENDS, LIBRARIES, day, windowed
 
 VALUES: dict[str, pa.Array[Any]] = {
     "booleans": pa.array([True, None]),
@@ -121,3 +121,29 @@ def test_a_key_of_decimals_grows_only_where_the_error_says_so(before: Any) -> No
             data = converted(str(offered(says)), data)
         run = windowed(data, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
         assert run.closed["n"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "pandas with Arrow"])
+@pytest.mark.parametrize(
+    ("before", "after", "is_offered"),
+    [
+        ([1.5, 2.0], [1, 2], True),
+        ([1], [1.0, 2.0], True),
+        ([1], [1.5], False),
+        (["1"], [1, 2], True),
+        ([1], ["1", "2"], True),
+        ([1], ["01"], False),
+    ],
+)
+def test_categories_have_the_cast_of_their_values(library: str, before: Any, after: Any, is_offered: bool) -> None:
+    first = windowed(LIBRARIES[library](day(0, pa.array(before))), "x").advance(None, to=ENDS[0], n=wr.count())
+    data = LIBRARIES[library](day(1, pa.array(after).dictionary_encode()))
+    with pytest.raises(ValueError, match=r"^open: column 'x' was \S+.* in the run before, and is \S+ now") as refused:
+        windowed(data, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
+    cast = offered(str(refused.value))
+    assert (cast is not None) == is_offered
+    if cast is not None:
+        made = converted(cast, data)
+        assert [*map(str, arrow(made)["x"].cast(pa.array(after).type).to_pylist())] == [*map(str, after)]
+        run = windowed(made, "x").advance(first.still_open, to=ENDS[1], n=wr.count())
+        assert sum(arrow(run.closed)["n"].to_pylist()) == len(before) + len(after)
