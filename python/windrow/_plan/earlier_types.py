@@ -170,7 +170,7 @@ def refused(
     shown = words(earlier["types"].get(name)) if was is None else str(was)
     is_own = plain(kind) == was or pa.types.is_run_end_encoded(kind) or pa.types.is_timestamp(kind)
     is_own = is_own or isinstance(kind, pa.BaseExtensionType)
-    now = kind if is_own else plain(kind)
+    now = _of_values(kind if is_own else plain(kind))
     shown, now = (None if was is None else of_library(name, was, now)) or (shown, str(now))
     has_nulls = was is not None and _has_nulls(was)
     made = None if was is None or has_nulls or not has_cast(arranged(was, kind), kind) else cast(name, was)
@@ -212,6 +212,13 @@ def _sort(kind: Any) -> str:
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return "instant"
     return str(kind).partition("[")[0].removeprefix("fixed_size_").rstrip("3264")
+
+
+def _of_values(kind: Any) -> Any:
+    """A type as errors name it: with values in place of dictionaries, which Polars and pandas call otherwise."""
+    if pa.types.is_dictionary(kind):
+        return _of_values(kind.value_type)
+    return with_inner(kind, lambda field: field.with_type(_of_values(field.type)))
 
 
 def _has_nulls(kind: Any) -> bool:

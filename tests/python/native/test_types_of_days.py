@@ -343,6 +343,7 @@ KINDS: dict[str, pa.Array[Any]] = {
     "month_day_nano_interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
     "string": pa.array(["a"]).dictionary_encode(),
     "list<item: int64>": pa.array([[1, 2]]),
+    "list<item: string>": pa.array([["a"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
 }
 RUST = re.compile(r"Field \{|Utf8|ListView\(|RunEndEncoded|Union\(|Interval\(|Some\(|\{'")
 
