@@ -66,8 +66,9 @@ def is_wider(kind: Any, than: Any) -> bool:
     """
     kind, than = plain(kind), plain(than)
     if pa.types.is_decimal(kind) and pa.types.is_decimal(than):
-        is_narrower = than.precision < kind.precision or than.bit_width < kind.bit_width <= 128
-        return bool(is_narrower and kind.scale == than.scale and than.precision <= kind.precision)
+        is_narrower = than.precision < kind.precision or than.bit_width < kind.bit_width
+        has_width = kind.bit_width in (128, than.bit_width)  # not all libraries have decimals of other widths
+        return bool(has_width and is_narrower and kind.scale == than.scale and than.precision <= kind.precision)
     if pa.types.is_float64(kind):
         return pa.types.is_float32(than)
     wide, narrow = _RANGES.get(str(kind)), _RANGES.get(str(than))
