@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpression, Reference, stands_for
-from windrow._arguments.nested import LIST_MAKERS, inner_fields
+from windrow._arguments.nested import LIST_MAKERS, inner_fields, nulls
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, Parts, pyarrow_table
@@ -163,8 +163,22 @@ class Columns(ABC):
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
         """The library's own types of result columns. `columns` has the column of the data that each comes from."""
         names = list(self.names)
-        own = {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
+        places = {name: names.index(column) for name, column in columns.items() if names.count(column) == 1}
+        own = {name: self.in_order(place, self.dtype(place)) for name, place in places.items()}
         return {name: kind for name, kind in own.items() if kind is not None}
+
+    def in_order(self, position: int, kind: Any) -> Any:
+        """Of an ordered dictionary an array without rows, whose dictionary has the order; of a stream, without order.
+
+        A column of any other type has `kind`.
+        """
+        if not isinstance(kind, pa.DictionaryType) or not kind.ordered:
+            return kind
+        found = None if self.is_read_once else next(iter(stream_reader(self.stream([position]))), None)
+        if found is None:
+            return pa.dictionary(kind.index_type, kind.value_type)
+        values: Any = found.column(0)
+        return pa.DictionaryArray.from_arrays(nulls(0, kind.index_type), values.dictionary, ordered=True)
 
     def check_continued(self, kinds: Kinds) -> None:
         """Raises `ValueError` if this table of open windows has other types that Arrow does not tell apart."""
@@ -230,7 +244,7 @@ class TableColumns(Columns):
         return [value for value in self._table.column(position)[:SAMPLE].to_pylist() if value is not None]
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
-        return described(pyarrow_table(rows, kinds), counted, self._table.schema)
+        return described(pyarrow_table(rows, kinds), counted, self._table.schema, kinds)
 
     def held(self) -> Columns:
         return self
@@ -240,7 +254,7 @@ class TableColumns(Columns):
 
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         rows = appended(self._table, added)
-        return described(pyarrow_table(rows, kinds), counted, self._table.schema, rows=True)
+        return described(pyarrow_table(rows, kinds), counted, self._table.schema)
 
 
 class HeldColumns(TableColumns):
@@ -260,7 +274,11 @@ class HeldColumns(TableColumns):
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         rows = appended(self._of.returned(self._table), added)
         own = {name: name for name in rows.column_names if rows.column_names.count(name) == 1 and name in self.names}
-        return self._of.result(rows, {**self._of.dtypes(own), **kinds}, counted)
+        own_types = {
+            name: rows.field(name).type if isinstance(kind, pa.DataType | pa.Array) else kind
+            for name, kind in self._of.dtypes(own).items()
+        }
+        return self._of.result(rows, {**own_types, **kinds}, counted)
 
 
 def arrow_words(kind: Any) -> str:

@@ -111,7 +111,10 @@ def metadata(counted: Mapping[str, int], pandas: Mapping[str, Any] | None = None
 
 
 def described(
-    table: pa.Table, counted: Mapping[str, int], data: pa.Schema | None = None, *, rows: bool = False
+    table: pa.Table,
+    counted: Mapping[str, int],
+    data: pa.Schema | None = None,
+    kinds: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """A result with its counters, and with what `to_pandas` needs to give columns the types of pandas.
 
@@ -119,23 +122,28 @@ def described(
         table: the result.
         counted: its counters.
         data: the schema of the data. If pandas made it, its metadata has pandas' types.
-        rows: whether the result has the rows of the data, and so its index, too.
+        kinds: the columns with values of the data. None for the rows of the data, which have its index, too.
     """
     of_data: dict[Any, Any] = {} if data is None else {**(data.metadata or {})}
     pandas: dict[str, Any] = json.loads(of_data.get(b"pandas", b"{}"))
-    columns = [column for column in pandas.get("columns", ()) if rows or column["field_name"] in table.column_names]
-    named = {column["field_name"] for column in columns}
-    for field, column in zip(table.schema, table.columns, strict=True):
+    columns = pandas.get("columns", [])
+    if kinds is not None and data is not None:
+        # An aggregate may have the name of a column whose values it does not have.
+        same = [name for name in kinds if name in table.column_names and data.names.count(name) == 1]
+        same = [name for name in same if table.field(name).type.equals(data.field(name).type)]
+        columns = [column for column in columns if column["field_name"] in same]
+    nullable = [field.name for field, column in zip(table.schema, table.columns, strict=True) if _has_nulls(column)]
+    columns = [column for column in columns if column["field_name"] not in nullable]
+    for field in table.schema:
         # Otherwise `to_pandas` gives floats for integers with nulls, which changes large ones.
-        if field.name not in named and pa.types.is_integer(field.type) and column.null_count:
+        if field.name in nullable:
             kind = str(field.type)
-            nullable = kind.replace("uint", "UInt") if kind[0] == "u" else kind.replace("int", "Int")
+            own = kind.replace("uint", "UInt") if kind[0] == "u" else kind.replace("int", "Int")
             names = {"name": field.name, "field_name": field.name, "metadata": None}
-            columns.append({**names, "pandas_type": kind, "numpy_type": nullable})
+            columns.append({**names, "pandas_type": kind, "numpy_type": own})
     pandas["columns"] = columns
-    if not rows:
-        pandas |= {"index_columns": []}
-    return table.replace_schema_metadata({**(of_data if rows else {}), **metadata(counted, pandas)})
+    pandas |= {} if kinds is None else {"index_columns": []}
+    return table.replace_schema_metadata({**(of_data if kinds is None else {}), **metadata(counted, pandas)})
 
 
 def warn_left_out(counted: Mapping[str, int], *, returned: bool = False) -> None:
@@ -144,6 +152,11 @@ def warn_left_out(counted: Mapping[str, int], *, returned: bool = False) -> None
         counted = {**counted, **dict.fromkeys(LEFT_OUT_COUNTERS, 0)}
     if any(counted[name] for name in (*LEFT_OUT_COUNTERS, _CUT)):
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
+
+
+def _has_nulls(column: pa.ChunkedArray[Any]) -> bool:
+    """Whether a column has integers and nulls."""
+    return pa.types.is_integer(column.type) and column.null_count > 0
 
 
 def _summary(counted: Mapping[str, int]) -> str:

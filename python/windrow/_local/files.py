@@ -101,7 +101,7 @@ class FileColumns(Columns):
         return [value for value in values.to_pylist() if value is not None]
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
-        return described(pyarrow_table(rows, kinds), counted, self._dataset.schema)
+        return described(pyarrow_table(rows, kinds), counted, self._dataset.schema, kinds)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         try:

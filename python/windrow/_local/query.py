@@ -181,7 +181,8 @@ class LocalInput(Input[Any]):
             name: self._source.schema([self.columns.index(column)]).field(0).type for name, column in columns.items()
         }
         kinds = {name: dictionaries.fitting(columns[name], kind) for name, kind in types.items()}
-        return typed_reader(reader, kinds)
+        places = {name: self.columns.index(column) for name, column in columns.items()}
+        return typed_reader(reader, {name: self._source.in_order(places[name], kind) for name, kind in kinds.items()})
 
     def _reader(
         self, plan: Plan, tally: Tally, left_out: LeftOutRecords, dictionaries: Dictionaries | None = None

@@ -73,6 +73,8 @@ def encoded_values(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
 
 def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """The column in a type that holds its values, such as a dictionary of them."""
+    if isinstance(kind, pa.DictionaryArray):
+        return _in_order(column, kind)
     if column.type == kind:
         return column
     if is_null(kind):
@@ -94,6 +96,22 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     of_parts: Any = pa.DictionaryArray.from_arrays
     encoded: pa.ChunkedArray[Any] = pa.chunked_array([of_parts(*part, ordered=kind.ordered) for part in parts])
     return encoded
+
+
+def _in_order(column: pa.ChunkedArray[Any], of: Any) -> pa.ChunkedArray[Any]:
+    """The column as an ordered dictionary: the one of the array `of`, then the values that it lacks."""
+    plain: Any = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+    known = of.dictionary.cast(plain.type)
+    found: Any = plain.unique().drop_null()
+    others = found.filter(pc.invert(pc.is_in(found, known)))
+    values: Any = pa.concat_arrays([known, others])
+    kind = of.type if len(values) <= capacity(of.type) else widened(of.type)
+    codes: Any = pc.index_in(plain, value_set=values).cast(kind.index_type)
+    of_parts: Any = pa.DictionaryArray.from_arrays
+    of_chunks: Any = pa.chunked_array
+    parts = [of_parts(part, values, ordered=True) for part in codes.chunks]
+    made: pa.ChunkedArray[Any] = of_chunks(parts, pa.dictionary(kind.index_type, values.type, ordered=True))
+    return made
 
 
 def _has_layouts(kind: Any) -> bool:
@@ -131,11 +149,10 @@ def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
     for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
         kind = kinds.get(field.name, field.type)
         # A column of nulls may have values in another input of a cogroup.
-        is_kept = (
-            column.null_count == len(column) if is_null(kind) else pa.types.is_dictionary(kind) or is_encoded(kind)
-        )
-        if not is_kept:
-            kind = field.type
-        columns[place] = of_type(column, without_views(kind))
+        if not isinstance(kind, pa.Array):
+            is_all = column.null_count == len(column)
+            is_kept = is_all if is_null(kind) else pa.types.is_dictionary(kind) or is_encoded(kind)
+            kind = without_views(kind if is_kept else field.type)
+        columns[place] = of_type(column, kind)
         fields[place] = field.with_type(columns[place].type)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields).with_metadata(schema.metadata))

@@ -17,6 +17,7 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
+from windrow._plan.earlier_types import has_cast
 from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
@@ -75,8 +76,20 @@ def check_type(argument: str, own: OfInput, first: str, of_first: OfInput) -> No
     (opened, field), (first_opened, first_field) = own, of_first
     (kind, meaning), (first_kind, first_meaning) = opened.type_of(field), first_opened.type_of(first_field)
     if _whatever_layout(field.type) != _whatever_layout(first_field.type) or meaning != first_meaning:
+        kinds = (first_field.type, field.type)
+        is_cast = meaning is None and first_meaning is None and not any(map(pa.types.is_dictionary, kinds))
+        is_cast = is_cast and has_cast(*kinds)
+        made = opened.cast(field.name, first_field.type) if is_cast else None
         allowed = f"{first_kind}, the type of column {first_field.name!r} of {first}"
-        raise bad_column_type(argument, field.name, kind, allowed)
+        raise bad_column_type(argument, field.name, kind, allowed if made is None else f"{allowed}: {made}")
+
+
+def with_indices_of(field: pa.Field[Any], other: pa.Field[Any]) -> pa.Field[Any]:
+    """A field of two inputs, with indices for the categories of both."""
+    kind: Any = field.type
+    if not pa.types.is_dictionary(kind) or kind == other.type:
+        return field
+    return field.with_type(pa.dictionary(pa.int32(), kind.value_type, kind.ordered))
 
 
 def _united(
@@ -92,6 +105,7 @@ def _united(
             if column in united and not pa.types.is_null(united[column].type):
                 first = first_of[column]
                 check_type(f"with_columns: {name}", (inputs[name], field), first, (inputs[first], united[column]))
+                united[column] = with_indices_of(united[column], field)
             else:
                 united[column], first_of[column] = field.with_nullable(True), name
     return united
@@ -116,9 +130,13 @@ def _renamed(aggregate: AggregateCall, names: Mapping[str, str]) -> AggregateCal
     return replace(aggregate, columns=tuple(names[column] for column in aggregate.columns), condition=condition)
 
 
-def _whatever_layout(kind: pa.DataType) -> pa.DataType:
-    """The type, with strings and bytes of any of Arrow's layouts as one."""
+def _whatever_layout(kind: Any) -> pa.DataType:
+    """The type, with strings, bytes and indices of any of Arrow's layouts as one."""
+    if isinstance(kind, pa.DictionaryType):
+        values: Any = _whatever_layout(kind.value_type)
+        return pa.dictionary(pa.int32(), values, kind.ordered)
     for plain in (pa.string(), pa.binary()):
         if str(kind) in (f"{plain}", f"large_{plain}", f"{plain}_view"):
             return plain
-    return kind
+    whole: pa.DataType = kind
+    return whole

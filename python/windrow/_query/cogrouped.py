@@ -21,7 +21,7 @@ from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import ColumnExpression, Reference
-from windrow._plan.cogroup_rows import check_type
+from windrow._plan.cogroup_rows import check_type, with_indices_of
 from windrow._plan.flat import WINDOW
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import SERIES, Origins, Stream
@@ -269,6 +269,8 @@ def _common_field(columns: Mapping[str, tuple[Input[Any], pa.Field[Any]]]) -> pa
             if not opened.has_no_values(field.name):
                 raise
             first, opened, field = name, other, own
+        else:
+            field = with_indices_of(field, own)
     return field
 
 

@@ -111,6 +111,41 @@ def test_types_that_only_their_library_tells_apart_are_not_one_column(case: str)
     assert len(emitted) == 1
 
 
+@pytest.mark.parametrize("library", ["pandas", "Polars", "both"])
+def test_categories_of_any_number_are_one_column(library: str) -> None:
+    def table(count: int, library: str) -> Any:
+        names = [f"u{number}" for number in range(count)]
+        times = all_at(0) * count
+        if library == "pandas":
+            return pd.DataFrame({"user": pd.Categorical(names), "ts": pd.Series(times, dtype="datetime64[us]")})
+        return pl.DataFrame({"user": pl.Series(names, dtype=pl.Categorical), "ts": times})
+
+    first, second = {"both": ("pandas", "Polars")}.get(library, (library, library))
+    inputs = {"a": table(100, first), "b": table(200, second)}
+    pair = wr.cogroup(**{name: wr.group_by(each, "user", time="ts") for name, each in inputs.items()})
+    users = arrow(pair.windowed_by(SESSIONS).agg(n=wr.count()))
+    assert sorted(users["n"].to_pylist()) == [1] * 100 + [2] * 100
+    assert len({str(user) for user in users["user"]}) == 200
+    alone = {name: wr.group_by(each, time="ts") for name, each in inputs.items()}
+    rows = arrow(wr.cogroup(**alone).windowed_by(SESSIONS).with_columns(n=wr.count()))
+    assert sorted(map(str, rows["user"])) == sorted(f"u{number}" for count in (100, 200) for number in range(count))
+
+
+def test_the_cast_of_a_key_of_another_type_works_on_that_data() -> None:
+    one = pd.DataFrame({"user": [1, 2], "ts": all_at(0, 1)})
+    frame = one.assign(user=[1, None])
+
+    def pair(data: Any) -> Any:
+        inputs = {"a": wr.group_by(one, "user", time="ts"), "b": wr.group_by(data, "user", time="ts")}
+        return wr.cogroup(**inputs).windowed_by(SESSIONS).agg(n=wr.count())
+
+    with pytest.raises(TypeError, match=r"b: column 'user' has type double; allowed: int64, .* of a: ") as refused:
+        pair(frame)
+    cast = str(refused.value).rpartition(": ")[2]
+    with pytest.warns(wr.LeftOut):
+        assert sorted(pair(frame.assign(user=eval(cast)))["n"]) == [1, 2]
+
+
 def test_nulls_that_one_input_allows_within_its_values_are_allowed_in_the_rows() -> None:
     filled = pa.list_(pa.field("item", pa.struct([pa.field("n", pa.int64(), nullable=False)]), nullable=False))
     mapped = pa.map_(pa.string(), pa.field("value", pa.int64(), nullable=False))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
@@ -258,6 +260,74 @@ class Kept(pd.DataFrame):
     @property
     def _constructor(self) -> type[Kept]:
         return Kept
+
+
+def test_only_values_of_a_column_have_the_types_that_pandas_gave_it() -> None:
+    """An aggregate often has the name of the column that it reads."""
+    data = frame(
+        ok=pd.array([True, None, True, False, True], dtype="boolean"),
+        day=pd.period_range("2026-05-04", periods=5),
+        small=pd.array([100] * 5, dtype="Int8"),
+        page=list("xyzxx"),
+    )
+    table = pa.Table.from_pandas(data)
+    counts = sessions(table).agg(ok=wr.count_if("ok"), day=wr.count("day"), small=wr.mean("small")).to_pandas()
+    assert [str(counts[name].dtype) for name in ("ok", "day", "small")] == ["int64", "int64", "float64"]
+    sums = sessions(table).agg(small=wr.sum("small"), page=wr.count_distinct("page"), id=wr.max("id").where("ok"))
+    expected = sessions(data).agg(a=wr.sum("small"), b=wr.count_distinct("page"), c=wr.max("id").where("ok"))
+    for name, other in (("small", "a"), ("page", "b"), ("id", "c")):
+        assert plain(sums.to_pandas()[name]) == plain(expected[other])
+    chosen = sessions(table).agg(day=wr.first("day"), small=wr.last("small")).to_pandas()
+    assert [str(chosen[name].dtype) for name in ("day", "small")] == ["period[D]", "Int8"]
+    rows = sessions(table).with_columns(n=wr.count()).to_pandas()
+    pd.testing.assert_frame_equal(rows[list(data.columns)], data)
+
+
+def test_integers_beside_the_null_of_a_row_without_a_key_stay_exact(tmp_path: Path) -> None:
+    """The rows of a daily job have a clock row, whose keys are null."""
+    frame(user=[LARGE, LARGE, LARGE + 2, LARGE, LARGE]).to_parquet(tmp_path / "day.parquet")
+    run = sessions(str(tmp_path / "day.parquet")).advance(None, to=at(0), n=wr.count())
+    assert set(run.rows.to_pandas()["user"].dropna()) == {LARGE, LARGE + 2}
+    pq.write_table(run.still_open, tmp_path / "open.parquet")
+    assert set(pd.read_parquet(tmp_path / "open.parquet")["user"].dropna()) == {LARGE, LARGE + 2}
+
+
+@pytest.mark.parametrize("source", ["pandas", "table", "chunks", "path", "reader"])
+def test_ordered_categories_keep_their_order(source: str, tmp_path: Path) -> None:
+    sizes = ["S", "M", "L", "XL"]
+    data = frame(size=pd.Categorical(["L", "S", "M", None, "L"], sizes, ordered=True))
+    table = pa.Table.from_pandas(data)
+    pq.write_table(table, tmp_path / "rows.parquet")
+    given = {
+        "pandas": data,
+        "table": table,
+        "chunks": pa.concat_tables([table[:2], table[2:]]),
+        "path": str(tmp_path / "rows.parquet"),
+        "reader": table.to_reader(),
+    }[source]
+    if source == "reader":
+        size = sessions(given).agg(size=wr.first("size")).to_pandas()["size"]
+        assert not size.cat.ordered  # its categories come with its rows
+        return
+    results = {
+        "first": sessions(given).agg(size=wr.first("size")),
+        "key": sessions(given, "size").agg(n=wr.count()),
+        "to_reader": sessions(given).to_reader(size=wr.last("size")).read_all(),
+        "to_reader key": sessions(given, "size").to_reader(n=wr.count()).read_all(),
+        "advance": sessions(given, "size").advance(None, to=at(59), n=wr.count()).closed,
+        "rows": sessions(given).with_columns(n=wr.count()),
+    }
+    for what, result in results.items():
+        size = (result if isinstance(result, pd.DataFrame) else result.to_pandas())["size"]
+        assert (size.cat.categories.tolist(), size.cat.ordered) == (sizes, True), what
+        assert size.max() == "L", what
+    wider = sessions(given, "size").advance(None, to=at(0), n=wr.count())
+    later = pa.Table.from_pandas(frame(size=pd.Categorical(["M", "XS"] * 2 + ["M"], ["XS", "M"], ordered=True)))
+    size = (
+        sessions(later, "size").advance(pa.table(wider.still_open), to=at(59), n=wr.count()).closed.to_pandas()["size"]
+    )
+    assert size.cat.categories.tolist()[:2] == ["XS", "M"]
+    assert {"S", "L"} < set(size.cat.categories)
 
 
 def test_many_columns_are_added_at_once_and_the_frame_keeps_what_is_its_own() -> None:
