@@ -204,9 +204,9 @@ def _projected(table: pa.Table, expressions: Sequence[ColumnExpression]) -> list
         try:
             columns.append(Declaration.from_sequence(steps).to_table(use_threads=False).column(0))
         except pa.ArrowInvalid as error:
-            if "non-scalar" not in str(error):
-                raise
             allowed = "an expression that computes each value of its own row, with no aggregate or cumulative function"
+            if "non-scalar" not in str(error):
+                allowed = f"an expression that has a value in each row ({error})"
             raise bad_value("expression", str(expression), allowed) from error
     return columns
 

@@ -99,10 +99,21 @@ def test_what_does_not_fit_is_refused(error: str) -> None:
         REFUSED[error]()
 
 
-def test_errors_of_values_come_through() -> None:
+def test_an_expression_that_fails_for_a_value_is_named() -> None:
     largest = pa.table({"user": ["a"], "ts": [datetime(2026, 1, 1)], "n": pa.array([2**63 - 1], pa.int64())})
-    with pytest.raises(pa.ArrowInvalid, match="overflow"):
-        sessions(largest).agg(x=wr.sum(pc.field("n") * pc.scalar(2)))
+    for expression, reason in (
+        (pc.field("n") * pc.scalar(2), "overflow"),
+        (pc.divide(pc.field("n"), pc.scalar(0)), "divide by zero"),
+        (pc.field("user").cast("int64"), "Failed to parse string: 'a' as a scalar of type int64"),
+    ):
+        says = rf"^expression: got '.*; allowed: an expression that has a value in each row \({reason}\)$"
+        for ask in (
+            lambda expression: sessions(largest).agg(x=wr.sum(expression)),
+            lambda expression: sessions(largest).with_columns(x=wr.sum(expression)),
+            lambda expression: by(expression, largest).windowed_by(GAP).count(),
+        ):
+            with pytest.raises(ValueError, match=says):
+                ask(expression)
 
 
 def test_polars_expressions_that_fit_all_rows_but_not_one_are_taken() -> None:
