@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow._arguments.expression import Reference
 from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
+from windrow._local.pandas_times import known_zone, of_objects
 from windrow._local.pandas_types import Geometry, has_objects, leaves, list_type, pandas_frame, unit
 from windrow._local.results import Kinds, Parts
 from windrow._plan.casts import Casts
@@ -188,7 +189,8 @@ class PandasColumns(Columns):
             if position >= self._columns:
                 level, name = self._levels[position - self._columns]
                 frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
-        frame = frame.assign(**{name: _stored(frame[name]) for name, kind in frame.dtypes.items() if _is_stored(kind)})
+        stored = [str(name) for name, kind in frame.dtypes.items() if _is_stored(kind)]
+        frame = frame.assign(**{name: _stored(frame[name], self.written(name)[0]) for name in stored})
         return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
 
 
@@ -196,7 +198,7 @@ def _is_stored(kind: Any) -> bool:
     """Whether `_stored` converts a dtype, because pyarrow does not, or in another way in each version."""
     import pandas as pd
 
-    if str(kind) == "geometry":
+    if str(kind) in ("geometry", "object") or isinstance(kind, pd.DatetimeTZDtype):
         return True
     if isinstance(kind, pd.CategoricalDtype):
         categories = kind.categories
@@ -207,10 +209,15 @@ def _is_stored(kind: Any) -> bool:
     return isinstance(kind, pd.IntervalDtype | pd.SparseDtype)
 
 
-def _stored(column: Any) -> Any:
-    """Geometries, intervals, sparse values, or categories of pandas' own types, as their storage in Arrow."""
+def _stored(column: Any, written: str) -> Any:
+    """Values of these dtypes as Arrow has them. `written` is the column as a user writes it."""
     import pandas as pd
 
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        zone = known_zone(column.dtype.tz, written)
+        return column if zone is column.dtype.tz else column.dt.tz_convert(zone)
+    if str(column.dtype) == "object":
+        return pd.arrays.ArrowExtensionArray(of_objects(column, written))
     if isinstance(column.dtype, pd.SparseDtype):
         return column.sparse.to_dense()
     if str(column.dtype) == "geometry":
