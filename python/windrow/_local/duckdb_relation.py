@@ -47,7 +47,7 @@ _CASTS = Casts(
     as_text="CAST({0} AS VARCHAR)",
     as_number="CAST({0} AS DOUBLE)",
     finite="CASE WHEN isfinite({0}) THEN {0} END",
-    without_empty="nullif(trim({0}), '')",
+    without="nullif(trim({0}), '{1}')",
     nonzero="{0} <> 0",
     equals="{0} = '{1}'",
     words="CAST({0} AS INTERVAL)",

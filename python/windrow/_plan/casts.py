@@ -17,14 +17,23 @@ _LONGEST = {"s": 1e11, "ms": 1e14, "us": 1e17, "ns": 2**63}
 """Larger numbers count a smaller unit: each bound but the last is the year 5138."""
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0.001}
 
-_NUMBERS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%m/%d/%y", "%d.%m.%y")
+_NUMBERS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y")
 _MONTHS = ("%b %d %Y", "%b %d, %Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d", "%a %b %d %Y")
 _DATES = (*_NUMBERS, *_MONTHS, *(date.replace("%b", "%B") for date in _MONTHS))
 _TIMES = ("", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p", " %H:%M", " %H:%M:%S", " %H:%M:%S %z")
 _MAIL = "%a, %d %b %Y %H:%M:%S"
-_LOGS = ("%d/%b/%Y:%H:%M:%S %z", f"{_MAIL} %z", f"{_MAIL} GMT", "%a %b %d %H:%M:%S %Y", "%b %d %H:%M:%S %Y")
-"""Of web servers, of mail, of HTTP, and of C and system logs."""
+_LOGS = (
+    "%d/%b/%Y:%H:%M:%S %z",
+    f"{_MAIL} %z",
+    f"{_MAIL} GMT",
+    "%Y-%m-%d %H:%M:%S UTC",
+    "%a %b %d %H:%M:%S %Y",
+    "%b %d %H:%M:%S %Y",
+)
+"""Of web servers, of mail, of HTTP, of BigQuery, and of C and system logs."""
 _FORMATS = (*(date + time for date in _DATES for time in _TIMES), *_LOGS)
+_SWAPPED = str.maketrans("md", "dm")
+"""The day in place of the month in a format."""
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.(?P<fraction>\d{1,9}))?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
@@ -33,6 +42,9 @@ _COMPACT = re.compile(r"\d{8}(?:(?P<before>[T ]?)\d{4}(?P<seconds>\d\d)?(?P<zone
 """ISO 8601 without `-` and `:`, which most libraries read only with a format."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-?inf|nan", re.ASCII | re.IGNORECASE)
 """What all libraries read as a number."""
+_DIGITS = re.compile(r"-?\d{1,19}(?:\.\d+)?", re.ASCII)
+_NULLS = {"null", "none", "nan", "nat", "n/a", "na", "-"}
+"""Text that means null, in small letters."""
 _CLOCK = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d:[0-5]\d", re.ASCII)
 _WORDS = re.compile(
     r"(?:\d+ ?(?:s|seconds?|minutes?|h|hours?|d|days?)(?: |$))+|(?:\d+ days? )?\d+:[0-5]\d:[0-5]\d(?:\.\d+)?", re.ASCII
@@ -53,8 +65,10 @@ class Casts(NamedTuple):
         format: for other text; `{1}` is its format.
         zoned_format: for text in UTC, whose format ends in a literal `Z`; the same.
         formats: the formats of `format` that are not written as in C.
-        integers: for integers that count a unit since 1970, by unit. A unit without an entry is not offered.
-        floats: for floats and decimals that count a unit since 1970; `{1}` is the number of microseconds in one.
+        integers: for integers, also as text, that count a unit since 1970, by unit. A unit without an entry is not
+            offered.
+        floats: for floats and decimals, also as text, that count a unit since 1970; `{1}` is the number of
+            microseconds in one.
         date: for dates.
         duration: the type of durations.
         durations: for numbers that count a unit, by unit.
@@ -62,7 +76,7 @@ class Casts(NamedTuple):
         as_text: text of integers and categories.
         as_number: numbers of text.
         finite: floats; an infinity or NaN becomes null.
-        without_empty: text without blanks around it, with nulls in place of empty text.
+        without: text without blanks around it, with nulls in place of the text `{1}`.
         nonzero: whether a number is not zero.
         equals: whether text is `{1}`.
         clock: durations of text such as `00:05:00`, of less than a day.
@@ -88,7 +102,7 @@ class Casts(NamedTuple):
     as_text: str
     as_number: str
     finite: str
-    without_empty: str
+    without: str
     nonzero: str
     equals: str
     clock: str | None = None
@@ -122,14 +136,10 @@ class Casts(NamedTuple):
             written = _compact([str(value) for value in known])
             if written is not None:
                 return self._formatted(self.as_text.format(column), written)
-            units = [unit for unit in _units(known) if unit in self.integers]
-            if self.far is not None and known and max(map(abs, known)) * 1000 * _MICROSECONDS[units[0]] >= 2**63:
-                return _since_1970((self.far.format(column, unit), unit) for unit in units)
-            return _since_1970((self.integers[unit].format(column), unit) for unit in units)
+            return self._of_integers(column, known)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             column = self._finite(column, kind, values)
-            units = [unit for unit in _units(known) if unit != "ns" or pa.types.is_floating(kind)]
-            return _since_1970((self.floats.format(column, _MICROSECONDS[unit]), unit) for unit in units)
+            return self._of_floats(column, known, has_nanoseconds=pa.types.is_floating(kind))
         if isinstance(kind, pa.TimestampType):  # of categories, which are text now, or of runs
             unit = ("ns", "_NS") if kind.unit == "ns" else ("us", "")
             return (self.text if kind.tz is None else self.zoned).format(column, *unit)
@@ -169,6 +179,17 @@ class Casts(NamedTuple):
         true = next((word for word in words if word.casefold() in _TRUE), words[0] if words else "true")
         return self.equals.format(column, true)
 
+    def _of_integers(self, column: str, values: Sequence[int]) -> str | None:
+        units = [unit for unit in _units(values) if unit in self.integers]
+        is_far = values and units and max(map(abs, values)) * 1000 * _MICROSECONDS[units[0]] >= 2**63
+        if self.far is not None and is_far:
+            return _since_1970((self.far.format(column, unit), unit) for unit in units)
+        return _since_1970((self.integers[unit].format(column, unit), unit) for unit in units)
+
+    def _of_floats(self, column: str, values: Sequence[Any], *, has_nanoseconds: bool = True) -> str | None:
+        units = [unit for unit in _units(values) if unit != "ns" or has_nanoseconds]
+        return _since_1970((self.floats.format(column, _MICROSECONDS[unit]), unit) for unit in units)
+
     def _of_words(self, column: str, texts: Sequence[str]) -> str:
         """The cast of durations that are text; what to do if there is none."""
         if self.clock is not None and all(map(_CLOCK.fullmatch, texts)):
@@ -190,14 +211,18 @@ class Casts(NamedTuple):
         return (self.as_text.format(column) if is_view else column), kind
 
     def _filled(self, column: str, values: Sequence[Any]) -> tuple[str, list[str]]:
-        """A column of text without blanks around it, in which empty text is null, and its values.
+        """A column of text without blanks around it, in which empty text and words for null are null, and its values.
 
         Unknown text may be empty. Libraries refuse to read empty text as another type, and so does Spark in ANSI mode.
         """
         texts = [str(value) for value in values]  # DuckDB gives UUIDs for text
-        if texts and all(text and text == text.strip() for text in texts):
-            return column, texts
-        return self.without_empty.format(column), [text.strip() for text in texts if text.strip()]
+        stripped = [text.strip() for text in texts]
+        absent = {text for text in stripped if not text or text.casefold() in _NULLS}
+        if not texts or (stripped != texts and not absent):
+            absent = {""}
+        for text in sorted(absent):
+            column = self.without.format(column, text)
+        return column, [text for text in stripped if text not in absent]
 
     def _finite(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str:
         """A column of floats with nulls in place of those that are not finite, if it may have any."""
@@ -220,17 +245,29 @@ class Casts(NamedTuple):
                 return (self.zoned if zoned else self.text).format(column, *unit)
             without = next(match[0] for match in iso if not match["zone"])
             return f"text that has an offset from UTC in all rows or in none; it has {zoned[0]!r} and {without!r}"
-        form = _compact(values) or next(
-            (form for form in _FORMATS if all(_fits(value, form) for value in values)), None
-        )
-        if form is None:
-            other = next(value for value in values if not _is_iso(value) or _ISO.fullmatch(value) is None)
-            with_format = self.format.format(column, "...")
-            return f"windrow knows no format that all texts have, such as {other!r}; {with_format} takes another one"
-        return self._formatted(column, form)
+        fitting = (form for form in _FORMATS if all(_fits(value, form) for value in values))
+        form = _compact(values) or next(fitting, None)
+        if form is not None:
+            cast, other = self._formatted(column, form), form.translate(_SWAPPED)
+            if other == form or other not in fitting:
+                return cast
+            return f"{cast} if the month is first, or {self._formatted(column, other)} if the day is first"
+        counted = self._of_digits(column, values)
+        if counted is not None:
+            return counted
+        odd = next(value for value in values if not _is_iso(value) or _ISO.fullmatch(value) is None)
+        with_format = self.format.format(column, "...")
+        return f"windrow knows no format that all texts have, such as {odd!r}; {with_format} takes another one"
+
+    def _of_digits(self, column: str, values: Sequence[str]) -> str | None:
+        if not all(map(_DIGITS.fullmatch, values)):
+            return None
+        if any("." in value for value in values):
+            return self._of_floats(column, [*map(float, values)])
+        return self._of_integers(column, [*map(int, values)])
 
     def _formatted(self, column: str, form: str) -> str:
-        template = self.zoned_format if form.endswith(("Z", "GMT")) else self.format
+        template = self.zoned_format if form.endswith(("Z", "GMT", "UTC")) else self.format
         if form.endswith("%z") and self.offset_format is not None:
             template = self.offset_format
         return template.format(column, self.formats.get(form, form))
@@ -316,8 +353,8 @@ ARROW_CASTS = Casts(
     as_text='{0}.cast("string")',
     as_number='{0}.cast("float64")',
     finite="pyarrow.compute.if_else(pyarrow.compute.is_finite({0}), {0}, None)",
-    without_empty=(
-        'pyarrow.compute.if_else(pyarrow.compute.equal(pyarrow.compute.utf8_trim_whitespace({0}), ""), None, '
+    without=(
+        'pyarrow.compute.if_else(pyarrow.compute.equal(pyarrow.compute.utf8_trim_whitespace({0}), "{1}"), None, '
         "pyarrow.compute.utf8_trim_whitespace({0}))"
     ),
     nonzero="pyarrow.compute.not_equal(pyarrow.compute.sign({0}), 0)",

@@ -59,7 +59,7 @@ _CASTS = Casts(
     as_text='{0}.cast("string")',
     as_number='{0}.cast("double")',
     finite='F.when(F.abs({0}) < float("inf"), {0})',  # for Spark NaN is larger than infinity
-    without_empty='F.nullif(F.trim({0}), F.lit(""))',
+    without='F.nullif(F.trim({0}), F.lit("{1}"))',
     nonzero="{0} != 0",
     equals='{0} == "{1}"',
 )

@@ -6,6 +6,7 @@ The expression is a condition of that very data.
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -161,3 +162,19 @@ def test_a_condition_of_times_or_lists_has_no_expression() -> None:
     for column in ("at", "list", "day"):
         with pytest.raises(TypeError, match=rf"count_if: column '{column}' has type .*; allowed: a boolean$"):
             windowed.agg(x=wr.count_if(column))
+
+
+def test_a_share_of_booleans_is_named_with_the_aggregates_that_count_them() -> None:
+    table = pa.table({"user": USERS, "ts": WHOLE, "bought it": [True, None, False]})
+    for library in LIBRARIES:
+        windowed = wr.group_by(of_library(library, table), "user", time="ts").windowed_by(GAP)
+        for aggregate, answers in ((wr.sum, [[1, 0]]), (wr.mean, [[0.5, 0.0], [1.0, 0.0]])):
+            with pytest.raises(TypeError, match='column "bought it" has type bool.*; count_if') as raised:
+                windowed.agg(n=aggregate("bought it"))
+            hints = re.findall(r"count_if\(\S+ \S+\)(?: / count\([^)]*\))?", str(raised.value))
+            for hint, answer in zip(hints, answers, strict=True):
+                made = eval(hint, {"count_if": wr.count_if, "count": wr.count})
+                rows = arrow(windowed.agg(n=made)).sort_by("user")
+                assert rows["n"].to_pylist() == answer
+    with pytest.raises(TypeError, match="38 digits and durations .day-time intervals.$"):
+        wr.group_by(table, "user", time="ts").windowed_by(GAP).agg(n=wr.sum_distinct("bought it"))
