@@ -123,8 +123,9 @@ def _categories(column: pa.ChunkedArray[Any], kind: Any) -> Any:
     import numpy as np
     import pandas as pd
 
-    plain: Any = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-    values = pandas_column(plain.drop_null(), kind.categories.dtype, arrow=False)
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    values = pandas_column(column.drop_null(), kind.categories.dtype, arrow=False)
     others = pd.Index(values.unique()).difference(kind.categories, sort=False)
     if not others.empty:
         kind = pd.CategoricalDtype(kind.categories.append(others), kind.ordered)
@@ -167,6 +168,8 @@ def _objects(column: pa.ChunkedArray[Any], kind: Any = None) -> list[Any]:
 
     `to_pandas` makes floats of the integers next to a null in a list, and in a struct bare numbers of nanoseconds.
     """
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
     if has_objects(kind):
         of_dtype: list[Any] = pandas_column(column, kind, arrow=False).astype(object).tolist()
         return of_dtype
