@@ -31,6 +31,8 @@ DECIMAL = "decimal(p,s)"
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _LARGE = pa.decimal128(38, 0)
 """The type of integers beyond 64 bits."""
+_POINT = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+(?:,\d*)?|(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*$"
+"""A number with points, between its thousands or as its decimal point."""
 
 
 def type_of(column: str, name: str) -> pa.DataType:
@@ -60,8 +62,8 @@ def cast(values: pa.Array[Any], kind: pa.DataType, text: TextFormat) -> pa.Array
     """The values of text as another type, without white space around them. Raises `ArrowInvalid`."""
     if pa.types.is_string(kind):
         return values
-    if text.decimal != "." and is_number(kind):
-        values = pc.replace_substring(values, text.decimal, ".")
+    if is_number(kind):
+        values = _with_points(values, text)
     try:
         return values.cast(kind)
     except pa.ArrowInvalid:
@@ -83,16 +85,50 @@ def number(
         try:
             return cast(values, kind, text)
         except pa.ArrowInvalid:
-            texts = (value for value in values.to_pylist() if value is not None)
+            texts = [value for value in values.to_pylist() if value is not None]
             wrong = next(value for value in texts if not _is(value, kind, text))
             source = "that --type names" if option == "--type" else "of the first values"
             kinds = allowed or f"{type_name(kind)}, the type {source}"
-            fix = _fix(column, wrong, kind, text)
-            if (option == "--type" or or_text) and fix.startswith("; --null"):
+            is_pointed = text.decimal != "." or any("." in value for value in texts)
+            fix = _fix(column, wrong, kind, text, is_pointed=is_pointed)
+            if (option == "--type" or or_text) and fix.startswith(";") and "--type" not in fix:
                 fix += f", --type {column}=string keeps all as text"
             raise bad_value(f"{option}: column {column!r}", wrong, kinds + fix) from None
 
     return converted
+
+
+def pointed(option: str, column: str, text: TextFormat) -> Cast:
+    """A function that gives text of numbers the decimal point that a unit counts with; other text stays as it is.
+
+    It raises `ValueError` for a number with points where `--decimal` names another mark.
+    """
+
+    def converted(values: pa.Array[Any]) -> pa.Array[Any]:
+        try:
+            return _with_points(values, text)
+        except pa.ArrowInvalid:
+            wrong = values.filter(pc.match_substring_regex(values, _POINT))[0].as_py()
+            allowed = "numbers" + _fix(column, wrong, pa.float64(), text)
+            raise bad_value(f"{option}: column {column!r}", wrong, allowed) from None
+
+    return converted
+
+
+def has_points(values: pa.Array[Any], text: TextFormat) -> bool:
+    """Whether all values are numbers, but some have points where `--decimal` names another mark."""
+    others = values.filter(pc.invert(pc.match_substring_regex(values, _POINT)))
+    is_less = len(others) < len(values) - values.null_count
+    return text.decimal != "." and is_less and number_type(others, text) is not None
+
+
+def _with_points(values: pa.Array[Any], text: TextFormat) -> pa.Array[Any]:
+    """Numbers with a decimal point instead of another mark. Raises `ArrowInvalid` for one that has points before."""
+    if text.decimal == ".":
+        return values
+    if not text.points and pc.any(pc.match_substring_regex(values, _POINT)).as_py():
+        raise pa.ArrowInvalid("points")
+    return pc.replace_substring(values, text.decimal, ".")
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -110,13 +146,29 @@ def _is(value: str, kind: pa.DataType, text: TextFormat) -> bool:
     return True
 
 
-def _fix(column: str, wrong: str, kind: pa.DataType, text: TextFormat) -> str:
-    """The option that reads a value which is not of the type of its column."""
+def _fix(column: str, wrong: str, kind: pa.DataType, text: TextFormat, *, is_pointed: bool = True) -> str:
+    """What reads a value which is not of the type of its column; `is_pointed` says that others have decimal points."""
     if pa.types.is_boolean(kind):
         return " (true and false, or 1 and 0)"
     better = number_type(pa.array([wrong], pa.string()), text)
     if better is not None and better != kind:
         return f"; --type {column}={type_name(better)} reads it"
-    if "," in wrong and text.decimal == "." and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", wrong):
-        return f"; --decimal , reads it as {wrong.strip().replace(',', '.')}"
+    plain = plain_numbers(wrong, text.decimal)
+    if plain and not is_pointed and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", wrong):
+        return f"; --decimal , reads it as {plain[-1]}" + "".join(f", or write {each}" for each in plain[:-1])
+    if plain:
+        fits = [each for each in plain if _is(each, kind, text)]
+        more = "" if fits else _fix(column, plain[0], kind, text)
+        return f"; {'' if text.decimal == '.' else 'with --decimal , '}write {' or '.join(fits or plain[:1])}{more}"
     return f"; --null {shlex.quote(wrong)} makes it null"
+
+
+def plain_numbers(number: str, decimal: str) -> list[str]:
+    """How to write a number that has marks between its thousands, or another decimal point than this one."""
+    number, plain, other = number.strip(), list[str](), "," if decimal == "." else "."
+    for mark, between in (".,", ",."):
+        if re.fullmatch(rf"[+-]?\d{{1,3}}(?:\{between}\d{{3}})+(?:\{mark}\d*)?", number):
+            plain.append(number.replace(between, "").replace(mark, decimal))
+    if re.fullmatch(rf"[+-]?(?:\d+\{other}\d*|\{other}\d+)(?:[eE][+-]?\d+)?", number):
+        plain.append(number.replace(other, decimal))
+    return plain

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_column_type
-from windrow._command.column_type import Cast, number, number_type, type_name
+from windrow._command.column_type import Cast, has_points, number, number_type, pointed, type_name
 from windrow._command.csv_rows import TextFormat
 from windrow._command.gap_column import GapColumn
 from windrow._command.time_column import TimeColumn, iso
@@ -108,7 +108,7 @@ class Columns:
         times: Any = {"time": self.time, "end": self.end, "gap": self.gap}.get(use)
         if times is not None:
             if is_text and self.format.decimal != "." and (use == "gap" or self.time.unit is not None):
-                first = self._with_points
+                first = pointed(option, column, self.format)
             return _chain(first, times.cast(sample.type, first(sample) if is_text else sample))
         if not is_text or use == "value":
             return sample.type, first
@@ -117,10 +117,10 @@ class Columns:
         if use == "integer":
             return pa.int64(), number(option, column, pa.int64(), self.format, "integers")
         number_kind = number_type(sample, self.format)
-        if use == "order" and number_kind is None:
+        if use == "order" and number_kind is None and not has_points(sample, self.format):
             return iso(option, column, sample) or (pa.string(), _same)
         if number_kind is None:
-            number(option, column, pa.float64(), self.format, "numbers")(sample)
+            number(option, column, pa.float64(), self.format, "numbers", or_text=use == "order")(sample)
         kind = number_kind or pa.float64()
         return kind, number(option, column, kind, self.format, or_text=use == "order")
 
@@ -131,9 +131,6 @@ class Columns:
             rows = min(len(sample) for sample, _ in samples)
             return _joined([sample[:rows] for sample, _ in samples]), True
         return samples[0]
-
-    def _with_points(self, values: pa.Array[Any]) -> pa.Array[Any]:
-        return pc.replace_substring(values, self.format.decimal, ".")
 
 
 def _joined(arrays: list[pa.Array[Any]]) -> Any:

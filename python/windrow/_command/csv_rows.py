@@ -34,6 +34,7 @@ class TextFormat:
         names: the columns of files without a header; None if the first line is a header.
         types: column types by name; without one, the use of a column decides.
         decimal: the decimal point of numbers.
+        points: whether a point is one, too, as in numbers of JSON.
     """
 
     delimiter: str | None = None
@@ -41,6 +42,7 @@ class TextFormat:
     names: list[str] | None = None
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     decimal: str = "."
+    points: bool = False
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a delimiter or a decimal point that is not one character."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._arguments.errors import bad_value
+from windrow._command.column_type import plain_numbers
 
 pc: Any = pyarrow.compute
 Unit = Literal["s", "ms", "us", "ns"]
@@ -72,7 +73,8 @@ class Epoch:
         allowed = f"numbers up to {most}"
         text = str(wrong).strip()
         if isinstance(wrong, str) and not re.fullmatch(_ANY_NUMBER, text, re.ASCII):
-            fix = f"--null {shlex.quote(wrong)} makes it null"
+            plain = plain_numbers(text, ".")
+            fix = f"write {plain[0]}" if plain else f"--null {shlex.quote(wrong)} makes it null"
             if re.match(r"[+-]?\d*,\d+$", text):
                 fix = f"--decimal , reads it as {text.replace(',', '.')}"
             elif self.argument == "--time" and re.match(r"\d{4}-\d\d", text):

@@ -95,7 +95,7 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
     comments = 0
     if options.comment is not None:
         files, comments = without_comments(files, options.comment, options.delimiter, spool)
-    read = Files(files, _text_format(options))
+    read = Files(files, _text_format(options, files))
     how = (None if options.time_format is None else TimeFormat(options.time_format), options.time_unit)
     end = getattr(options, "end", None)
     ends = None if end is None else TimeColumn("--end", (end,), *how)
@@ -158,10 +158,11 @@ def _check_text(options: Namespace, files: list[File]) -> None:
         raise bad_value("--columns", options.columns, "none with Parquet and JSON Lines, which name their columns")
 
 
-def _text_format(options: Namespace) -> TextFormat:
+def _text_format(options: Namespace, files: list[File]) -> TextFormat:
     names = None if options.columns is None else options.columns.split(",")
     types = {column: type_of(column, name) for column, name in options.types}
-    return TextFormat(options.delimiter, options.nulls, names, types, options.decimal)
+    points = all(file.format in ("parquet", "jsonl") for file in files)
+    return TextFormat(options.delimiter, options.nulls, names, types, options.decimal, points)
 
 
 def _reader(files: Files, columns: Columns, options: Namespace, bar: Bar) -> pa.RecordBatchReader:

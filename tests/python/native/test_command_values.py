@@ -362,6 +362,7 @@ def test_a_number_has_any_spelling_where_a_unit_counts(text: str, others: int, c
         (["1e9999"], None, "numbers up to 9223372036854775807"),
         (["1,5"], None, "--decimal , reads it as 1.5"),
         (["1,000"], None, "--decimal , reads it as 1.000"),
+        (["1,000.5"], None, "write 1000.5"),
         (["0x10"], None, "--null 0x10 makes it null"),
         (["1 000"], None, "--null '1 000' makes it null"),
     ],
@@ -386,11 +387,3 @@ def test_numbers_that_no_unit_counts_name_an_option_that_works(
 def test_times_of_text_views_with_a_unit(command: Command) -> None:
     pq.write_table(pa.table({"ts": pa.array(["1.5"], pa.string_view())}), "rows.parquet")
     assert "00:00:01.5" in command(f"{HOURS} --time-unit s".replace("rows.csv", "rows.parquet")).out
-
-
-def test_numbers_with_decimal_commas(command: Command) -> None:
-    Path("rows.csv").write_text(f"user;ts;x\nann;{NINE};1,5\nann;{NINE};-2,25\n")
-    line = f"{USERS} --delimiter ';' --agg s=sum:x --agg m=min:x"
-    assert command(f"{line} --decimal ,").out.splitlines()[1].endswith(';"-0,75";"-2,25"')
-    assert "got '1,5'; allowed: numbers; --decimal , reads it as 1.5" in command.refused(line)
-    assert "--decimal: got ';'; allowed: '.' or ','" in command.refused(f"{line} --decimal ';'")
