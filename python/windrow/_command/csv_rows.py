@@ -106,7 +106,8 @@ class CsvRows:
         """A reader, over a file of Arrow's own; only Arrow closes it, as it may read ahead when the reader is gone."""
         names = self.format.names
         delimiter = self.format.delimiter or ("\t" if self.file.format == "tsv" else ",")
-        conversion, parsing = self._conversion(columns), pc_csv.ParseOptions(delimiter=delimiter)
+        conversion = self._conversion(columns)
+        parsing = pc_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         try:
             return pc_csv.open_csv(stream, pc_csv.ReadOptions(column_names=names), parsing, conversion)
         except pa.ArrowInvalid as error:

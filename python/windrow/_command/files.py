@@ -30,6 +30,7 @@ _VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
 """A number or a time, which no header has."""
 _FIELDS = "; allowed: as many fields in each line as {} (--delimiter sets the separator)"
 _QUOTES = '; a quote inside a field is doubled: "" in place of \\"'
+_LONG = "got a row longer than 1 MiB; allowed: shorter rows, in which every quote that begins a field also ends it"
 _ENCODING = " (text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8)"
 
 
@@ -180,5 +181,6 @@ def _named(file: File, form: TextFormat) -> Iterator[None]:
         if file.format != "parquet" and " columns, got " in message:
             message += _FIELDS.format("in the first one" if form.names is None else "--columns names")
             message += _QUOTES if '\\"' in message else ""
+        message = _LONG if message.startswith("straddling object") else message
         is_text = file.format != "parquet" and any(word in str(error) for word in ("UTF8", "utf-8", "UTF-8"))
         raise ValueError(f"{file}: {message}{_ENCODING if is_text else ''}") from None

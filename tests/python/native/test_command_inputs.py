@@ -249,6 +249,26 @@ def test_long_text_is_read_in_chunks(command: Command) -> None:
     assert f'"user3",{WINDOW.format(0)},{sum(range(3, 100_000, 10))}' in text.out
 
 
+@pytest.mark.parametrize("every", [1, 3])
+def test_long_csv_has_line_breaks_in_quoted_fields(every: int, command: Command) -> None:
+    """Their halves look like rows, wherever a block ends."""
+    notes = ['"Hello,\n2026-05-04,7,x\n"' if number % every == 0 else '"ok"' for number in range(100_000)]
+    rows = [f"user{number % 10},2026-05-04T09:00:00,{number},{note}\n" for number, note in enumerate(notes)]
+    Path("rows.csv").write_text("user,ts,n,note\n" + "".join(rows))
+    printed = command(f"{SUMS} rows.csv --agg notes=count_distinct:note")
+    assert "100,000 records, 10 windows" in printed.err
+    assert f'"user3",{WINDOW.format(0)},{sum(range(3, 100_000, 10))},{1 if every == 1 else 2}\n' in printed.out
+
+
+@pytest.mark.parametrize("long", ['"' + "x" * 2_200_000 + '"', '"x'])
+@pytest.mark.parametrize("before", [0, 100_000])
+def test_a_row_of_csv_that_is_too_long(before: int, long: str, command: Command) -> None:
+    row = "ann,2026-05-04,1\n"
+    Path("rows.csv").write_text(f"user,ts,n\n{row * before}bob,2026-05-04,{long}\n{row * 200_000}")
+    message = "rows.csv: got a row longer than 1 MiB; allowed: shorter rows, in which every quote that begins a field"
+    assert command.refused(f"{SUMS} rows.csv") == f"{message} also ends it"
+
+
 def test_json_numbers_are_ids_as_they_are_and_fields_have_dots(command: Command) -> None:
     """A line without a field has a null there; a name with a dot is itself."""
     lines = [
