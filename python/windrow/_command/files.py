@@ -54,7 +54,7 @@ class Files:
         Raises `ValueError` for a type of a column that no file has.
         """
         for column in self.format.types:
-            column_position("--type", column, self._names())
+            column_position("--type", column, self._names(column))
         return Columns(self._sample, self.format, time, end, gap)
 
     def reader(self, columns: Columns, bar: Bar) -> pa.RecordBatchReader:
@@ -82,18 +82,23 @@ class Files:
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         bar.finish()
 
-    def _names(self) -> list[str]:
-        """The columns of the first file; those of all files of JSON Lines, where a line without a value lacks it."""
-        names = [*self._schema(self.files[0]).names]
-        if self.files[0].format == "jsonl":
-            for file in self.files[1:]:
-                names += [name for name in self._schema(file).names if name not in names]
-        return names
+    def _names(self, wanted: str) -> list[str]:
+        """The columns of the first file; those of all files of JSON Lines, where a line without a value lacks it.
+
+        Only if no file has the wanted one in its first lines, all lines count.
+        """
+        if self.files[0].format != "jsonl":
+            return [*self._schema(self.files[0]).names]
+        names = self._names_of_all(whole=False)
+        return names if wanted in names else self._names_of_all(whole=True)
+
+    def _names_of_all(self, *, whole: bool) -> list[str]:
+        return list(dict.fromkeys(name for file in self.files for name in self._schema(file, whole=whole).names))
 
     def _sample(self, option: str, column: str) -> tuple[pa.Array[Any], bool]:
         """The first values of a column, from the first file that has some, and whether they are text without types."""
         if column not in self._samples:
-            names = self._names()
+            names = self._names(column)
             if not names and self.files[0].format == "jsonl":  # no line, so no column either
                 return pa.nulls(0, pa.string()), True
             try:
@@ -128,13 +133,14 @@ class Files:
             empty = empty or (pa.nulls(0, schema.field(column).type), is_text)
         return empty or (pa.nulls(0, pa.string()), True)
 
-    def _schema(self, file: File) -> pa.Schema:
-        """The columns of a file, with those of its folders."""
-        if file not in self._schemas:
+    def _schema(self, file: File, *, whole: bool = False) -> pa.Schema:
+        """The columns of a file, with those of its folders. `whole` looks for columns in all lines of JSON."""
+        if file not in self._schemas or (whole and file.format == "jsonl"):
             with _named(file, self.format):
                 if file.format != "parquet":
                     check_text(file)
-                schema = _rows(file, self.format).schema()
+                rows = _rows(file, self.format)
+                schema = rows.schema(whole=whole) if isinstance(rows, JsonRows) else rows.schema()
                 _ = schema.names  # Arrow decodes them lazily
             for name, _value in file.partitions:
                 if name in schema.names:

@@ -26,11 +26,15 @@ class JsonRows:
     file: File
     format: TextFormat
 
-    def schema(self) -> pa.Schema:
-        """The columns in the first lines: all are text. Later lines may have more."""
-        names = dict[str, None]()
-        for row in self._objects(next(chunks(self.file, Bar()), b""), 1):
-            names.update(dict.fromkeys(filter(_is_unicode, _names(row))))
+    def schema(self, *, whole: bool = False) -> pa.Schema:
+        """The columns in the first lines, or in the whole file: all are text. Later lines may have more."""
+        names, line = dict[str, None](), 1
+        for chunk in chunks(self.file, Bar()):
+            for row in self._objects(chunk, line):
+                names.update(dict.fromkeys(filter(_is_unicode, _names(row))))
+            if not whole:
+                break
+            line += chunk.count(b"\n")
         return pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str], bar: Bar) -> Iterator[pa.RecordBatch]:

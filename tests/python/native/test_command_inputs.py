@@ -292,6 +292,23 @@ def test_json_numbers_are_ids_as_they_are_and_fields_have_dots(command: Command)
     assert found == [("1.10", None), (f"{2**64 - 2}", 1000.0), (f"{2**64 - 1}", 7.5), ("é", "NaN")]
 
 
+@pytest.mark.parametrize("before", ["", "more.jsonl"])
+def test_json_may_have_the_first_value_of_a_column_in_any_line(before: str, command: Command) -> None:
+    """It is far behind the lines that show which columns there are."""
+    objects = [{"user": f"user{number % 10}", "ts": "2026-05-04T09:00:00"} for number in range(50_000)]
+    late = {**objects[3], "shop": {"coupon": "007"}, "n": 15}
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, [*objects, late])))
+    Path("more.jsonl").write_text(jsonl())
+    line = f"{SESSIONS} {before} rows.jsonl"
+    more = "--agg c=count:shop.coupon --agg m=max:shop.coupon --agg s=sum:n --type shop.coupon=string"
+    for options, values in ((more, '1,"007",15'), ("--type n=double", "5001")):
+        assert f'"user3",{WINDOW.format(0)},{values}\n' in command(f"{line} {options}").out
+    for option in ("--agg c=count:page", "--type page=string"):
+        assert "got 'page'; allowed: a column of the data, which has 'user', 'ts'" in command.refused(
+            f"{line} {option}"
+        )
+
+
 NO_FIELDS = "allowed: texts, numbers and booleans"
 ALLOWED = "; allowed: an object, which has fields, or null"
 MISFITS = {
