@@ -174,11 +174,15 @@ class Columns(ABC):
         """
         if not isinstance(kind, pa.DictionaryType) or not kind.ordered:
             return kind
+        values: Any = kind.value_type
+        is_other = pa.types.is_nested(values) or isinstance(values, pa.BaseExtensionType)
+        if is_other or str(values).startswith(("halffloat", "decimal32", "decimal64")):
+            return kind  # pyarrow does not look these values up
         found = None if self.is_read_once else next(iter(stream_reader(self.stream([position]))), None)
         if found is None:
             return pa.dictionary(kind.index_type, kind.value_type)
-        values: Any = found.column(0)
-        return pa.DictionaryArray.from_arrays(nulls(0, kind.index_type), values.dictionary, ordered=True)
+        first: Any = found.column(0)
+        return pa.DictionaryArray.from_arrays(nulls(0, kind.index_type), first.dictionary, ordered=True)
 
     def check_continued(self, kinds: Kinds) -> None:
         """Raises `ValueError` if this table of open windows has other types that Arrow does not tell apart."""

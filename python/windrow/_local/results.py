@@ -100,17 +100,20 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
 
 def _in_order(column: pa.ChunkedArray[Any], of: Any) -> pa.ChunkedArray[Any]:
     """The column as an ordered dictionary: the one of the array `of`, then the values that it lacks."""
-    plain: Any = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-    known = of.dictionary.cast(plain.type)
-    found: Any = plain.unique().drop_null()
+    parts: Any = column.chunks
+    if isinstance(column.type, pa.DictionaryType):
+        parts = [part.dictionary_decode() for part in parts]
+    kind: Any = without_views(of.type.value_type)
+    plain = of_type(pa.chunked_array(parts, parts[0].type if parts else kind), kind)
+    known, found = of.dictionary.cast(kind), plain.unique().drop_null()
     others = found.filter(pc.invert(pc.is_in(found, known)))
     values: Any = pa.concat_arrays([known, others])
-    kind = of.type if len(values) <= capacity(of.type) else widened(of.type)
-    codes: Any = pc.index_in(plain, value_set=values).cast(kind.index_type)
+    indices = (of.type if len(values) <= capacity(of.type) else widened(of.type)).index_type
+    codes: Any = pc.index_in(plain, value_set=values).cast(indices)
     of_parts: Any = pa.DictionaryArray.from_arrays
     of_chunks: Any = pa.chunked_array
     parts = [of_parts(part, values, ordered=True) for part in codes.chunks]
-    made: pa.ChunkedArray[Any] = of_chunks(parts, pa.dictionary(kind.index_type, values.type, ordered=True))
+    made: pa.ChunkedArray[Any] = of_chunks(parts, pa.dictionary(indices, values.type, ordered=True))
     return made
 
 

@@ -292,44 +292,6 @@ def test_integers_beside_the_null_of_a_row_without_a_key_stay_exact(tmp_path: Pa
     assert set(pd.read_parquet(tmp_path / "open.parquet")["user"].dropna()) == {LARGE, LARGE + 2}
 
 
-@pytest.mark.parametrize("source", ["pandas", "table", "chunks", "path", "reader"])
-def test_ordered_categories_keep_their_order(source: str, tmp_path: Path) -> None:
-    sizes = ["S", "M", "L", "XL"]
-    data = frame(size=pd.Categorical(["L", "S", "M", None, "L"], sizes, ordered=True))
-    table = pa.Table.from_pandas(data)
-    pq.write_table(table, tmp_path / "rows.parquet")
-    given = {
-        "pandas": data,
-        "table": table,
-        "chunks": pa.concat_tables([table[:2], table[2:]]),
-        "path": str(tmp_path / "rows.parquet"),
-        "reader": table.to_reader(),
-    }[source]
-    if source == "reader":
-        size = sessions(given).agg(size=wr.first("size")).to_pandas()["size"]
-        assert not size.cat.ordered  # its categories come with its rows
-        return
-    results = {
-        "first": sessions(given).agg(size=wr.first("size")),
-        "key": sessions(given, "size").agg(n=wr.count()),
-        "to_reader": sessions(given).to_reader(size=wr.last("size")).read_all(),
-        "to_reader key": sessions(given, "size").to_reader(n=wr.count()).read_all(),
-        "advance": sessions(given, "size").advance(None, to=at(59), n=wr.count()).closed,
-        "rows": sessions(given).with_columns(n=wr.count()),
-    }
-    for what, result in results.items():
-        size = (result if isinstance(result, pd.DataFrame) else result.to_pandas())["size"]
-        assert (size.cat.categories.tolist(), size.cat.ordered) == (sizes, True), what
-        assert size.max() == "L", what
-    wider = sessions(given, "size").advance(None, to=at(0), n=wr.count())
-    later = pa.Table.from_pandas(frame(size=pd.Categorical(["M", "XS"] * 2 + ["M"], ["XS", "M"], ordered=True)))
-    size = (
-        sessions(later, "size").advance(pa.table(wider.still_open), to=at(59), n=wr.count()).closed.to_pandas()["size"]
-    )
-    assert size.cat.categories.tolist()[:2] == ["XS", "M"]
-    assert {"S", "L"} < set(size.cat.categories)
-
-
 def test_many_columns_are_added_at_once_and_the_frame_keeps_what_is_its_own() -> None:
     index = pd.MultiIndex.from_tuples([("x", 1), ("x", 1), ("y", 2)], names=["shop", "till"])
     data = Kept({"user": ["ann", "ann", "bob"], "ts": all_at(0, 1, 2), "amount": [1.0, 2.0, 3.0]}, index=index)
