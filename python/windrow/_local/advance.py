@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._aggregates.call import LISTS_OF_COLUMN, OF_COLUMN
 from windrow._arguments.errors import bad_column_type, bad_value, listed
 from windrow._arguments.type_names import meanings
 from windrow._executor.batches import rebased, stream_reader
@@ -17,9 +16,10 @@ from windrow._executor.open_windows import END, START, OpenWindows, shown_aggreg
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._folds.python_shape import plain
 from windrow._local.columns import Columns
+from windrow._local.own_types import list_columns, source_columns
 from windrow._local.results import of_type, table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
-from windrow._plan.earlier_types import query_of, types_of
+from windrow._plan.earlier_types import other_type, query_of, types_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME, bounds_of
 from windrow._plan.plan import Plan
@@ -117,11 +117,11 @@ def open_rows(
 
 def _check_meanings(table: Columns, plan: Plan, anew: str) -> None:
     """Raises `ValueError` if an extension type has become another one. The core knows the storage of both only."""
-    fields = dict(zip(plan.key_names, map(plan.schema.field, plan.keys), strict=False))
-    for name, call in plan.aggregates:
-        if call.function in (*OF_COLUMN, *LISTS_OF_COLUMN):
-            own: Any = plan.schema.field(call.columns[0])
-            fields[name] = own if call.function in OF_COLUMN else pa.field(name, pa.list_(own))
+    fields: dict[str, Any] = {}
+    for name, column in list_columns(plan, table.names).items():
+        item: Any = plan.schema.field(column)
+        fields[name] = pa.field(name, pa.list_(item))
+    fields |= {name: plan.schema.field(column) for name, column in source_columns(plan, table.names).items()}
     for place, name in enumerate(table.names):
         if name not in fields or not isinstance(table.dtype(place), pa.DataType):  # other libraries have other types
             continue
@@ -130,9 +130,7 @@ def _check_meanings(table: Columns, plan: Plan, anew: str) -> None:
             (one, parameters), (other, others) = before[part], after[part]
             if one != other or (parameters and others and parameters != others):
                 was, now = f"extension<{one}{parameters:.200}>", f"extension<{other}{others:.200}>"
-                raise ValueError(
-                    f"open: column {name!r} was {was} in the run before, and is {now} now; allowed: {was}; or {anew}"
-                )
+                raise other_type(name, was, now, was, anew)
 
 
 def _columns(plan: Plan, table: Columns, named: Mapping[str, Any], shown: tuple[str, ...], rows: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, Parts, pyarrow_table
 from windrow._plan.casts import ARROW_CASTS, Casts
+from windrow._plan.earlier_types import other_type
 from windrow._plan.input import Need
 
 SAMPLE = 100_000
@@ -163,8 +164,7 @@ class Columns(ABC):
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
         """The library's own types of result columns. `columns` has the column of the data that each comes from."""
         names = list(self.names)
-        places = {name: names.index(column) for name, column in columns.items() if names.count(column) == 1}
-        own = {name: self.in_order(place, self.dtype(place)) for name, place in places.items()}
+        own = {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
         return {name: kind for name, kind in own.items() if kind is not None}
 
     def in_order(self, position: int, kind: Any) -> Any:
@@ -191,10 +191,7 @@ class Columns(ABC):
             was, now = self.dtype(names.index(name)), kinds[name]
             if self.is_other(was, now):
                 earlier = self.in_words(was)
-                raise ValueError(
-                    f"open: column {name!r} was {earlier} in the run before, and is {self.in_words(now)} now; "
-                    f"allowed: {earlier}; or None to begin anew"
-                )
+                raise other_type(name, earlier, self.in_words(now), earlier)
 
     def in_words(self, kind: Any) -> str:
         """A type of the library, as an error names it."""
@@ -278,11 +275,7 @@ class HeldColumns(TableColumns):
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         rows = appended(self._of.returned(self._table), added)
         own = {name: name for name in rows.column_names if rows.column_names.count(name) == 1 and name in self.names}
-        own_types = {
-            name: rows.field(name).type if isinstance(kind, pa.DataType | pa.Array) else kind
-            for name, kind in self._of.dtypes(own).items()
-        }
-        return self._of.result(rows, {**own_types, **kinds}, counted)
+        return self._of.result(rows, {**self._of.dtypes(own), **kinds}, counted)
 
 
 def arrow_words(kind: Any) -> str:

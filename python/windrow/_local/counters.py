@@ -132,7 +132,8 @@ def described(
         same = [name for name in kinds if name in table.column_names and data.names.count(name) == 1]
         same = [name for name in same if table.field(name).type.equals(data.field(name).type)]
         columns = [column for column in columns if column["field_name"] in same]
-    nullable = [field.name for field, column in zip(table.schema, table.columns, strict=True) if _has_nulls(column)]
+    fields = zip(table.schema, table.columns, strict=True)
+    nullable = [field.name for field, column in fields if pa.types.is_integer(field.type) and column.null_count]
     columns = [column for column in columns if column["field_name"] not in nullable]
     for field in table.schema:
         # Otherwise `to_pandas` gives floats for integers with nulls, which changes large ones.
@@ -152,11 +153,6 @@ def warn_left_out(counted: Mapping[str, int], *, returned: bool = False) -> None
         counted = {**counted, **dict.fromkeys(LEFT_OUT_COUNTERS, 0)}
     if any(counted[name] for name in (*LEFT_OUT_COUNTERS, _CUT)):
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
-
-
-def _has_nulls(column: pa.ChunkedArray[Any]) -> bool:
-    """Whether a column has integers and nulls."""
-    return pa.types.is_integer(column.type) and column.null_count > 0
 
 
 def _summary(counted: Mapping[str, int]) -> str:

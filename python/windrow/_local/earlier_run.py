@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._aggregates.call import LISTS_OF_COLUMN
 from windrow._arguments.type_names import is_text
 from windrow._executor.batches import stream_reader
 from windrow._folds.python_shape import decoded, has_type
 from windrow._local.advance import clock_of
 from windrow._local.columns import Columns
+from windrow._local.own_types import list_columns
 from windrow._plan.earlier_types import arranged, filled, is_wider, refused, retyped, types_of
 from windrow._plan.plan import Plan
 
@@ -118,9 +118,8 @@ def _own_types(plan: Plan, before: Columns, columns: Mapping[str, str]) -> dict[
     """The earlier types of columns that Arrow does not tell from others; None in lists. No cast makes them."""
     kinds = {name: before.dtype(place) for place, name in enumerate(before.names)}
     kinds = {name: kind for name, kind in kinds.items() if before.meaning(kind) is not None}
-    lists = [call for name, call in plan.aggregates if name in kinds and call.function in (*LISTS_OF_COLUMN, "top_k")]
     own = {column: kinds[name] for name, column in columns.items() if name in kinds}
-    return {**dict.fromkeys(call.columns[0] for call in lists), **own}
+    return {**dict.fromkeys(list_columns(plan, [*kinds]).values()), **own}
 
 
 def has_cast(source: Columns, column: str, kind: pa.DataType) -> bool:

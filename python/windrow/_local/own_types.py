@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,8 +22,8 @@ _RECORD = "record"
 def own_types(plan: Plan, source: Columns, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
     """The types of the columns of `rows` that hold values of the columns of `source`, except of `retyped` ones."""
     columns = source_columns(plan, rows.column_names)
-    kinds = source.dtypes({name: column for name, column in columns.items() if column not in retyped})
-    lists = _lists(plan, rows.column_names)
+    kinds = _in_order(source, {name: column for name, column in columns.items() if column not in retyped})
+    lists = list_columns(plan, rows.column_names)
     items = source.dtypes({name: column for name, column in lists.items() if column not in retyped})
     pairs = [name for name, call in plan.aggregates if call.function == "top_k"]
     parts: dict[str, Any] = {
@@ -39,8 +39,14 @@ def own_types(plan: Plan, source: Columns, rows: pa.Table, retyped: Collection[s
 
 def earlier_types(plan: Plan, before: Columns, retyped: Collection[str]) -> Kinds:
     """The types that the columns of open windows have that hold values of `retyped` columns."""
-    columns = {**source_columns(plan, before.names), **_lists(plan, before.names)}
-    return before.dtypes({name: name for name, column in columns.items() if column in retyped})
+    columns = {**source_columns(plan, before.names), **list_columns(plan, before.names)}
+    return _in_order(before, {name: name for name, column in columns.items() if column in retyped})
+
+
+def _in_order(source: Columns, columns: Mapping[str, str]) -> Kinds:
+    """The types of these columns, with the order of dictionaries that have one."""
+    kinds, names = source.dtypes(columns), list(source.names)
+    return {name: source.in_order(names.index(columns[name]), kind) for name, kind in kinds.items()}
 
 
 def source_columns(plan: Plan, names: Sequence[str]) -> dict[str, str]:
@@ -54,7 +60,7 @@ def source_columns(plan: Plan, names: Sequence[str]) -> dict[str, str]:
     return {name: column for name, column in columns.items() if name in names}
 
 
-def _lists(plan: Plan, names: Sequence[str]) -> dict[str, str]:
+def list_columns(plan: Plan, names: Sequence[str]) -> dict[str, str]:
     """The result columns, of those with these names, that hold lists of values of a column, and that column."""
     calls = {name: call for name, call in plan.aggregates if call.function in (*LISTS_OF_COLUMN, "top_k")}
     return {name: call.columns[0] for name, call in calls.items() if name in names}

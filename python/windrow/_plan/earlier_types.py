@@ -181,9 +181,13 @@ def refused(
         # The states of a column without a type fit no other, but no window needs those of another name.
         others = "new names for the aggregates over it, which are then null in windows that are open now"
         fixes = [others] if has_nulls else [*fixes, others]
+    return other_type(name, shown, now, "; or ".join(fixes), anew)
+
+
+def other_type(column: str, was: str, now: str, allowed: str, anew: str = "None to begin anew") -> ValueError:
+    """The error of a column that had another type in the run before."""
     return ValueError(
-        f"open: column {name!r} was {shown} in the run before, and is {now} now; "
-        f"allowed: {'; or '.join([*fixes, anew])}"
+        f"open: column {column!r} was {was} in the run before, and is {now} now; allowed: {allowed}; or {anew}"
     )
 
 
