@@ -20,7 +20,8 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
-use crate::core::operator::record::AdmittedRecord;
+use crate::core::operator::record::Record;
+use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::session::batch::OpenSessions;
 use crate::core::session::cut_operator::{CutOperator, CutWindows};
@@ -43,8 +44,8 @@ const NO_KEY: Error = Error::Internal("the key of a record has no name");
 const NO_ROW: Error = Error::Internal("a record has no row in its batch");
 const NO_PARTIAL: Error = Error::Internal("a group of records has no session");
 
-/// A record and its key number in the batch.
-pub(crate) type NumberedRecord<'a> = (KeyId, AdmittedRecord<'a, u32>);
+/// A record, after its key number in the batch and before the times that judge it.
+pub(crate) type NumberedRecord<'a> = (KeyId, Record<'a, u32>, StreamTimes);
 
 /// The context in which the records of a batch are added.
 pub(crate) struct BatchContext<'c, 's> {
@@ -104,7 +105,7 @@ impl OrderedKeys {
         &self,
         records: &'r [NumberedRecord<'a>],
     ) -> impl Iterator<Item = &'r NumberedRecord<'a>> {
-        records.iter().filter(|(key, _)| !self.contains(*key))
+        records.iter().filter(|(key, ..)| !self.contains(*key))
     }
 }
 
@@ -129,11 +130,11 @@ pub(crate) fn add<K: BulkWindows>(
             }
             Event::Bad(fault) => judgement.leave_out(operator, (row, fault), context.out),
             Event::Record(record) => {
-                let record = judgement.admit(operator, record);
-                if record.is_behind() {
+                let now = judgement.admit(operator, &record);
+                if now.is_behind(record.extent.start) {
                     ordered.insert(key);
                 }
-                records.push((key, record));
+                records.push((key, record, now));
             }
         }
     }
@@ -144,11 +145,11 @@ pub(crate) fn add<K: BulkWindows>(
     } else {
         K::add_all(operator, &records, &mut ordered, context)?;
     }
-    records.retain(|(key, _)| ordered.contains(*key));
+    records.retain(|(key, ..)| ordered.contains(*key));
     if let Judgement::Start = judgement {
         // Records of a group are late only together. The furthest reach of a group comes first, so
         // that each other record joins an earlier one (rules 1.2). Sliding windows have no gap.
-        records.sort_by_key(|(_, record)| Reverse(record.extent.reach));
+        records.sort_by_key(|(_, record, _)| Reverse(record.extent.reach));
     }
     add_each(operator, &records, context)?;
     if judgement.closes() {
@@ -165,7 +166,7 @@ fn add_each<K: BulkWindows>(
 ) -> Result<()> {
     let judgement = context.judgement;
     let (events, states, out, interrupt) = context.parts();
-    for (nth, &(_, record)) in records.iter().enumerate() {
+    for (nth, &(_, record, now)) in records.iter().enumerate() {
         if nth.is_multiple_of(RECORDS_PER_CHECK) {
             interrupt.check()?;
         }
@@ -179,10 +180,10 @@ fn add_each<K: BulkWindows>(
         // later records by now. They close up to the stream time before a record that is behind.
         // Any other record meets no window that its own time closes.
         if judgement.closes() {
-            operator.close(record.now, states, out)?;
+            operator.close(now, states, out)?;
         }
-        let outcome = operator.add(record, states, out)?;
-        out.note(row, outcome, record.now);
+        let outcome = operator.add(record, now, states, out)?;
+        out.note(row, outcome, now);
     }
     states.at = CurrentRecord::default();
     Ok(())
@@ -199,7 +200,7 @@ impl BulkWindows for SlidingWindows {
         let (events, states, out, interrupt) = context.parts();
         let (keys, times, batch_rows): (Vec<KeyId>, Vec<Time>, Vec<u32>) = ordered
             .others(records)
-            .map(|(key, record)| (*key, record.extent.start, record.row))
+            .map(|(key, record, _)| (*key, record.extent.start, record.row))
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
         for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
@@ -229,7 +230,7 @@ impl BulkWindows for CutWindows {
         ordered: &mut OrderedKeys,
         _context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        records.iter().for_each(|(key, _)| ordered.insert(*key));
+        records.iter().for_each(|(key, ..)| ordered.insert(*key));
         Ok(())
     }
 }
@@ -246,7 +247,7 @@ impl BulkWindows for SessionWindows {
         let (events, states, out, interrupt) = context.parts();
         let (keys, times, extents, rows): (Vec<KeyId>, Vec<Time>, Vec<Extent>, Vec<u32>) = ordered
             .others(records)
-            .map(|(key, record)| (*key, record.extent.start, record.extent, record.row))
+            .map(|(key, record, _)| (*key, record.extent.start, record.extent, record.row))
             .collect();
         if keys.is_empty() {
             return Ok(());

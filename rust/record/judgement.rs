@@ -6,7 +6,8 @@ use arrow_array::{Array, Int64Array, RecordBatch};
 
 use super::changes::Changes;
 use crate::core::error::{Error, Result};
-use crate::core::operator::record::{AdmittedRecord, Fault, Record};
+use crate::core::operator::record::{Fault, Record};
+use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
@@ -70,13 +71,13 @@ impl Judgement {
         }
     }
 
-    /// Counts a record and returns it with the times that judge it. Also moves stream time, except
-    /// for [`Self::Start`].
-    pub(crate) fn admit<'a, K: WindowKind>(
+    /// Counts a record and returns the times that judge it. Also moves stream time, except for
+    /// [`Self::Start`].
+    pub(crate) fn admit<K: WindowKind>(
         &self,
         operator: &mut WindowOperator<K>,
-        record: Record<'a, u32>,
-    ) -> AdmittedRecord<'a, u32> {
+        record: &Record<'_, u32>,
+    ) -> StreamTimes {
         match self {
             Self::Arrival => operator.admit(record),
             Self::Start => operator.admit_at_start(record),

@@ -62,10 +62,6 @@ impl Operator {
     /// Pushes the records of a micro-batch like [`Self::push_micro_batch`], for a query that
     /// returns its records. Returns `window` and the aggregates of each row, in row order and in
     /// batches. They are null for a record that is late or left out.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::push_micro_batch`].
     pub fn push_returned_records(
         &mut self,
         batch: &RecordBatch,
@@ -108,8 +104,8 @@ impl Operator {
                     Event::Tick { .. } => {} // ticks arrive as progress
                     Event::Bad(fault) => judgement.leave_out(operator, (row, fault), changes),
                     Event::Record(record) => {
-                        let record = judgement.admit(operator, record);
-                        if let Some(window) = operator.window_at(&record)? {
+                        let now = judgement.admit(operator, &record);
+                        if let Some(window) = operator.window_at(record.extent.start, now)? {
                             let row = record.row;
                             records.push(ReturnedRecord { key, window, row });
                         }

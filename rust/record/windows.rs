@@ -148,13 +148,13 @@ impl Windows {
             let before = windows.time().slowest();
             judgement.observe(windows, row);
             let moved = windows.time().slowest() != before;
-            let record = windows.admit(record);
+            let now = windows.admit(&record);
             // Ticks and records of other shards may close a window that this record meets.
-            if judgement.closes() && moved && record.is_behind() {
-                windows.close(record.now, states, out)?;
+            if judgement.closes() && moved && now.is_behind(record.extent.start) {
+                windows.close(now, states, out)?;
             }
-            let outcome = windows.add(record, states, out)?;
-            out.note(row, outcome, record.now);
+            let outcome = windows.add(record, now, states, out)?;
+            out.note(row, outcome, now);
             if judgement.closes() {
                 windows.close(windows.time().slowest(), states, out)?;
             }

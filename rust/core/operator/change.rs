@@ -92,10 +92,6 @@ impl WindowChange {
 /// A slot has its value only during the call. A sink must copy or lower what it keeps.
 pub trait Sink<S> {
     /// Takes one change of a window of the key `name`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of copying or lowering the states.
     fn emit(&mut self, name: &[u8], change: WindowChange, states: &mut S) -> Result<()>;
 }
 

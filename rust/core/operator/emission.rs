@@ -60,10 +60,6 @@ impl<K: WindowKind> WindowOperator<K> {
 
     /// Emits the windows that may leave at the pace of the query. Call it at the end of a
     /// micro-batch, after closing.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `out`.
     pub fn emit_due<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         let now = self.time().slowest().time;
         let Some(pace) = &mut self.pace else {

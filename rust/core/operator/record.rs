@@ -1,6 +1,6 @@
 //! A record that arrives at an operator, and its outcome; why a record is in no window at any time.
 
-use super::stream_time::{Source, StreamTimes};
+use super::stream_time::Source;
 use crate::core::store::StoreKey;
 use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
@@ -100,29 +100,6 @@ impl RecordRule {
     /// The mark of a record.
     pub fn mark(begins: bool, values: u64) -> u64 {
         values & !1 | u64::from(begins)
-    }
-}
-
-/// A record that is counted, with the times that judge it.
-#[derive(Clone, Copy, Debug)]
-pub struct AdmittedRecord<'a, R> {
-    /// Its key.
-    pub name: &'a [u8],
-    /// Its time, its end, and how far its gap reaches.
-    pub extent: Extent,
-    /// The times that decide whether it is late.
-    pub now: StreamTimes,
-    /// What it says about the sessions around it.
-    pub rule: RecordRule,
-    /// The row that updates the states.
-    pub row: R,
-}
-
-impl<R> AdmittedRecord<'_, R> {
-    /// Whether it is before the close time of its input. It may then be late or meet a closed
-    /// window (rules 2.6).
-    pub fn is_behind(&self) -> bool {
-        self.extent.start < self.now.input_close
     }
 }
 

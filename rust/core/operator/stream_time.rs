@@ -22,6 +22,14 @@ pub struct StreamTimes {
     pub own: Option<Time>,
 }
 
+impl StreamTimes {
+    /// Whether a record of this time is before the close time of its input. It may then be late or
+    /// meet a closed window (rules 2.6).
+    pub fn is_behind(&self, time: Time) -> bool {
+        time < self.input_close
+    }
+}
+
 /// How far one input is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {

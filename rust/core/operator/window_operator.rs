@@ -12,7 +12,7 @@
 use super::change::{Emit, Sink};
 use super::counters::Counters;
 use super::pace::{Pace, last_due, release};
-use super::record::{AdmittedRecord, KeyedRecord, Record, RecordOutcome};
+use super::record::{KeyedRecord, Record, RecordOutcome};
 use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
@@ -77,10 +77,6 @@ pub trait WindowKind: Sized {
         entry.extent().window()
     }
     /// Applies a record to the stored windows of its key.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`WindowOperator::add`].
     fn add<S: States>(
         windows: &mut WindowOperator<Self>,
         record: KeyedRecord<S::Row>,
@@ -90,10 +86,6 @@ pub trait WindowKind: Sized {
 
     /// Closes the windows that are due before the close time. Drops windows that are hidden for
     /// good.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states` and `out`.
     fn close<S: States>(
         windows: &mut WindowOperator<Self>,
         now: StreamTimes,
@@ -111,10 +103,6 @@ pub trait WindowKind: Sized {
     }
 
     /// Closes all windows at the end of the input.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states` and `out`.
     fn finish<S: States>(
         windows: &mut WindowOperator<Self>,
         states: &mut S,
@@ -196,20 +184,12 @@ impl<K: WindowKind> WindowOperator<K> {
 
     /// Closes the windows that are due because the grace is smaller after a restart. Call it before
     /// the records of a batch, so that each window is emitted before it is hidden.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states` and `out`.
     pub fn catch_up<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         self.catch_up_time();
         self.close(self.time.slowest(), states, out)
     }
 
     /// Takes the next record: moves stream time, changes windows and closes those that are due.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Self::add`].
     #[cfg(any(test, feature = "bench"))]
     pub fn push<S: States>(
         &mut self,
@@ -217,17 +197,13 @@ impl<K: WindowKind> WindowOperator<K> {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let admitted = self.admit(record);
-        let outcome = self.add(admitted, states, out)?;
+        let now = self.admit(&record);
+        let outcome = self.add(record, now, states, out)?;
         self.close(self.time.slowest(), states, out)?;
         Ok(outcome)
     }
 
     /// Takes the next tick: moves time like [`Self::observe_tick`] and closes windows.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states` and `out`.
     pub fn tick<S: States>(
         &mut self,
         input: Option<usize>,
@@ -303,29 +279,23 @@ impl<K: WindowKind> WindowOperator<K> {
         }
     }
 
-    /// Counts a record and moves stream time, which then judges the record.
+    /// Counts a record and moves stream time. Returns the times that judge the record.
     #[inline]
-    pub fn admit<'a, R>(&mut self, record: Record<'a, R>) -> AdmittedRecord<'a, R> {
+    pub fn admit<R>(&mut self, record: &Record<'_, R>) -> StreamTimes {
         self.observe(record.input, record.source, record.extent.start);
         self.admit_at_start(record)
     }
 
     /// Like [`Self::admit`], but stream time does not move before it judges the record (rules 1.2).
     #[inline]
-    pub fn admit_at_start<'a, R>(&mut self, record: Record<'a, R>) -> AdmittedRecord<'a, R> {
+    pub fn admit_at_start<R>(&mut self, record: &Record<'_, R>) -> StreamTimes {
         self.counters.records += 1;
         self.counters.clamped_gaps += u64::from(record.is_clamped);
-        AdmittedRecord {
-            name: record.name,
-            extent: record.extent,
-            now: self.time.now(record.input),
-            rule: record.rule,
-            row: record.row,
-        }
+        self.time.now(record.input)
     }
 
-    /// Changes windows by a record, judged by the times that it carries. Stream time does not move and
-    /// nothing closes.
+    /// Changes windows by a record that the times `now` judge. Stream time does not move and nothing
+    /// closes.
     ///
     /// # Errors
     ///
@@ -333,38 +303,23 @@ impl<K: WindowKind> WindowOperator<K> {
     /// window that starts before the earliest time.
     pub fn add<S: States>(
         &mut self,
-        record: AdmittedRecord<'_, S::Row>,
+        record: Record<'_, S::Row>,
+        now: StreamTimes,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let AdmittedRecord {
-            name,
-            extent,
-            now,
-            rule,
-            row,
-        } = record;
         self.store.advance(self.kind.horizon(now));
-        let key = self.store.intern(name)?;
-        K::add(
-            self,
-            KeyedRecord {
-                key,
-                extent,
-                input_close: now.input_close,
-                rule,
-                row,
-            },
-            states,
-            out,
-        )
+        let keyed = KeyedRecord {
+            key: self.store.intern(record.name)?,
+            extent: record.extent,
+            input_close: now.input_close,
+            rule: record.rule,
+            row: record.row,
+        };
+        K::add(self, keyed, states, out)
     }
 
     /// Closes the windows that are due: see [`WindowKind::close`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states` and `out`.
     pub fn close<S: States>(
         &mut self,
         now: StreamTimes,
@@ -382,10 +337,6 @@ impl<K: WindowKind> WindowOperator<K> {
     }
 
     /// Closes all windows: see [`WindowKind::finish`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states` and `out`.
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         K::finish(self, states, out)
     }

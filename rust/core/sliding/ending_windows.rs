@@ -16,34 +16,32 @@ use super::plan::beyond_time;
 use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::record::AdmittedRecord;
+use crate::core::operator::stream_time::StreamTimes;
 use crate::core::store::{StoreKey, WindowEntry};
+use crate::core::time::Time;
 use crate::core::window::Window;
 
 impl SlidingOperator {
-    /// The window that ends at a record. If it is late, counts it and returns `None`.
+    /// The window that ends at a record of this time. If the times `now` say that it is late, counts
+    /// the record and returns `None`.
     ///
     /// # Errors
     ///
     /// [`crate::core::error::Error::TimeOverflow`] if the window starts before the earliest time.
-    pub fn window_at<R>(&mut self, record: &AdmittedRecord<'_, R>) -> Result<Option<Window>> {
+    pub fn window_at(&mut self, time: Time, now: StreamTimes) -> Result<Option<Window>> {
         let sliding = self.kind.sliding;
-        let end = record.extent.start.floor(sliding.resolution);
+        let end = time.floor(sliding.resolution);
         let start = end.and_then(|end| end.checked_sub(sliding.difference));
         let (Some(start), Some(end)) = (start, end) else {
-            return Err(beyond_time(record.extent.start));
+            return Err(beyond_time(time));
         };
         let window = Window { start, end };
-        let is_late = window.is_late(record.now.input_close);
+        let is_late = window.is_late(now.input_close);
         self.counters.late += u64::from(is_late);
         Ok((!is_late).then_some(window))
     }
 
     /// Adds a record to the stored time at the end of its window.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states`.
     pub fn add_at_end<S: States>(
         &mut self,
         key: StoreKey,

@@ -207,12 +207,13 @@ proptest! {
             let mut admitted = Vec::new();
             for (number, event) in (from..).zip(chunk) {
                 alone.push(record(number, event), &mut of_alone, ignore).unwrap();
-                admitted.push(joined.admit(record(number, event)));
+                let record = record(number, event);
+                admitted.push((record, joined.admit(&record)));
             }
-            let mut records: Vec<(Time, u32)> = admitted.iter().map(|record| (record.extent.start, record.row as u32)).collect();
+            let mut records: Vec<(Time, u32)> = admitted.iter().map(|(record, _)| (record.extent.start, record.row as u32)).collect();
             records.sort_unstable();
             let key = joined.store_mut().intern(&[0]).unwrap();
-            let behind = admitted.iter().any(|record| record.is_behind());
+            let behind = admitted.iter().any(|(record, now)| now.is_behind(record.extent.start));
             let mut pending = Vec::new();
             let is_joined = !behind && joined.join(key, &records, false, 0, &mut of_joined, &mut pending).unwrap();
             for merge in &pending {
@@ -221,9 +222,9 @@ proptest! {
                 }
             }
             if !is_joined {
-                for record in admitted {
-                    joined.close(record.now, &mut of_joined, ignore).unwrap();
-                    joined.add(record, &mut of_joined, ignore).unwrap();
+                for (record, now) in admitted {
+                    joined.close(now, &mut of_joined, ignore).unwrap();
+                    joined.add(record, now, &mut of_joined, ignore).unwrap();
                 }
             }
             joined.close(joined.time().slowest(), &mut of_joined, ignore).unwrap();
