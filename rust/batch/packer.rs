@@ -74,10 +74,6 @@ impl Packer {
     }
 
     /// [`Self::push_with_others`] for a single packer.
-    ///
-    /// # Errors
-    ///
-    /// The same.
     #[cfg(any(test, feature = "bench"))]
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.push_with_others(batch, 1)
@@ -117,10 +113,6 @@ impl Packer {
     }
 
     /// Packs the waiting rows.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();

@@ -208,10 +208,6 @@ const NONE: i64 = -1;
 
 impl Query {
     /// Runs a query [with rows](Query::with_rows) over batches on `threads` threads.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Query::run`].
     pub fn run_with_rows(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,

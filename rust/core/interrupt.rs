@@ -118,10 +118,6 @@ impl Interrupt {
 
     /// Checks only if a stretch begins within `rows`. Use it for groups of rows, many of which may
     /// be small.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Interrupt::check`].
     #[inline]
     pub fn check_rows(&self, rows: Range<usize>) -> Result<()> {
         if rows.start.div_ceil(STRETCH) < rows.end.div_ceil(STRETCH) {

@@ -130,10 +130,6 @@ impl Query {
 
     /// Resolves a spec as a query that gives its rows to record operators, without its aggregates
     /// and the rules that end sessions.
-    ///
-    /// # Errors
-    ///
-    /// What [`Self::with_python`] refuses.
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let bare = Spec {
             aggregates: Vec::new(),

@@ -22,10 +22,6 @@ use crate::core::window::Window;
 
 impl Query {
     /// A batch of the result; all aggregates are built in.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::result_with`].
     pub fn result(
         &self,
         keys: Vec<ArrayRef>,
@@ -85,10 +81,6 @@ impl Query {
     /// their type. `keys` are the key columns of `windows`, `ends` how these sessions ended (empty for
     /// windows without rules), `lowered` has the built-in aggregates, and
     /// `functions` the values of the user's functions.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::result_with`], and the errors of `functions`.
     pub fn results(
         &self,
         keys: &[ArrayRef],

@@ -24,10 +24,6 @@ impl Query {
     /// Resolves a spec as a query for windows whose last column lists the numbers of their rows. The
     /// numbers come from an extra last column of the input, which `input` does not have. Only the
     /// sliding windows that end at a record are emitted.
-    ///
-    /// # Errors
-    ///
-    /// What [`Self::new`] refuses.
     pub fn with_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let mut spec = spec.clone();
         spec.op = false;
@@ -55,10 +51,6 @@ impl Query {
 
     /// Resolves a spec as a query for the rows, each with its window and the window's aggregates. Both
     /// are null for a row that is left out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Self::with_rows`] refuses.
     pub fn rows_with_windows(spec: &Spec, input: &Schema) -> Result<Self> {
         let windows = Self::with_rows(spec, input)?;
         let mut of_rows = Self::of_rows(spec, input)?;

@@ -44,10 +44,6 @@ impl Operator {
 
     /// The pages changed since the last call, or since the operator was restored, by name. `None`
     /// deletes a page. Applied to the previous pages, they give the same state as [`Self::pages`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::pages`].
     pub fn changed_pages(&mut self) -> Result<Vec<ChangedPage>> {
         match self.part {
             StatePart::Changed => self.check_usable()?,

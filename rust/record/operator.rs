@@ -118,10 +118,6 @@ impl Operator {
     }
 
     /// Ends the input and closes all windows. Returns changes like [`Self::push`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::push`].
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         self.check_whole()?;
         self.run("batch", Self::close_all)

@@ -54,10 +54,6 @@ pub trait UserFunction: Send {
     fn copy(&mut self, to: Slot, from: Slot) -> Outcome<()>;
 
     /// Merges the identity with the value of a slot.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::merge`].
     fn renew(&mut self, slot: Slot) -> Outcome<()>;
 
     /// Whether the value of a slot is null.

@@ -24,10 +24,6 @@ use crate::state::source_time::SourceTime;
 impl ShardSessions {
     /// As [`Self::push`] for the records themselves, which have a key, a time, a tie and a valid gap.
     /// The late ones are then in [`Self::take_left_out`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::push`].
     pub fn push_records(
         &mut self,
         records: &RecordBatch,
@@ -38,10 +34,6 @@ impl ShardSessions {
 
     /// The same for blocks of records in any order, if none of them can be late. Returns `None`, and
     /// takes nothing, if one can be, or if a result depends on their order.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::push`].
     pub fn push_records_in_time(
         &mut self,
         packed: &RecordBatch,

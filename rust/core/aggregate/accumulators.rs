@@ -160,10 +160,6 @@ impl Accumulators {
     }
 
     /// Lifts one row and combines it into a slot.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::update`].
     pub fn lift(
         &mut self,
         slot: Slot,
@@ -197,10 +193,6 @@ impl Accumulators {
     }
 
     /// The same for `other` with more aggregates: `of` has the place of each of these in it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::merge`].
     pub fn merge_from(
         &mut self,
         into: &[Slot],
@@ -313,10 +305,6 @@ impl Accumulators {
     }
 
     /// The total size of the lists that [`Self::sweep`] makes of these.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::sweep`].
     pub fn list_values(
         &self,
         times: &[Time],

@@ -29,10 +29,6 @@ pub trait Argument: 'static {
     fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>>;
 
     /// Calls `visit` for each row that counts; `slots` is parallel to the rows.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::columns`].
     #[inline]
     fn for_each(
         rows: InputRows<'_>,

@@ -40,19 +40,11 @@ impl<'a> BatchStates<'a> {
     }
 
     /// Combines a row into a slot of other accumulators of the same aggregates.
-    ///
-    /// # Errors
-    ///
-    /// As [`Accumulators::update`].
     pub fn lift_into(&self, states: &mut Accumulators, slot: Slot, row: u32) -> Result<()> {
         states.lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
     }
 
     /// Accumulators of `count` slots, with each row of the batch combined into its slot.
-    ///
-    /// # Errors
-    ///
-    /// As [`Accumulators::update`].
     pub fn group(&self, slots: &[Slot], count: usize) -> Result<Accumulators> {
         let mut grouped = self.accumulators.fresh();
         grouped.resize(count);
@@ -61,10 +53,6 @@ impl<'a> BatchStates<'a> {
     }
 
     /// Combines slots of [`Self::group`] into slots of the accumulators.
-    ///
-    /// # Errors
-    ///
-    /// As [`Accumulators::merge`].
     pub fn merge_grouped(
         &mut self,
         into: &[Slot],
@@ -75,10 +63,6 @@ impl<'a> BatchStates<'a> {
     }
 
     /// Combines spans of `rows` into slots of the accumulators; `spans` and `into` are parallel.
-    ///
-    /// # Errors
-    ///
-    /// As [`Accumulators::update`].
     pub fn merge_spans(&mut self, rows: &[u32], spans: &[RowSpan], into: &[Slot]) -> Result<()> {
         let (times, seq_nos, inputs) = (self.times, self.seq_nos, self.inputs);
         two_stacks::merge_spans(

@@ -181,10 +181,6 @@ pub trait Aggregate: Any + Send + Sync {
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()>;
 
     /// Lifts one row and combines it into a slot: one step of [`Self::update`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::update`].
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()>;
 
     /// Combines state `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.

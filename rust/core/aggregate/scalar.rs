@@ -65,10 +65,6 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         (row < values.len() && values.is_valid(row)).then(|| Self::at(values, row))
     }
     /// Calls `visit` with the slot and the value of each row that holds one.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::view`].
     fn visit(
         column: &ArrayRef,
         slots: &[Slot],
@@ -83,10 +79,6 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         Ok(())
     }
     /// The optional values of a column, as [`Self::column`] takes them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::view`].
     fn values(column: &ArrayRef) -> Result<impl Iterator<Item = Option<Self::Ref<'_>>>> {
         let values = Self::view(column)?;
         Ok((0..values.len()).map(|row| Self::read(values, row)))

@@ -24,10 +24,6 @@ impl Slot {
     }
 
     /// All slots below a number.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::of`].
     pub fn below(count: usize) -> Result<Vec<Self>> {
         Ok((0..Self::of(count)?.0).map(Self).collect())
     }

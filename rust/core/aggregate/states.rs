@@ -30,10 +30,6 @@ pub trait States {
     fn update(&mut self, slot: Slot, row: Self::Row, window: Window) -> Result<()>;
 
     /// Adds a row to distinct slots, each with its window.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::update`].
     fn update_all(&mut self, slots: &[(Slot, Window)], row: Self::Row) -> Result<()> {
         let mut slots = slots.iter();
         slots.try_for_each(|&(slot, window)| self.update(slot, row, window))
@@ -55,10 +51,6 @@ pub trait States {
 
     /// The identity merged with slot `from`, which is released. If merging with the identity changes
     /// nothing, the result is `from` itself.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::allocate`] and [`Self::merge`].
     fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {
         let into = self.allocate()?;
         self.merge(into, from, window)?;

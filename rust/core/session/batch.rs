@@ -74,10 +74,6 @@ impl OpenSessions {
 
     /// Assigns each record to its partial session. `keys` and `times` are parallel, and no key is
     /// null.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub fn assign(
         &mut self,
         keys: &[KeyId],
@@ -89,10 +85,6 @@ impl OpenSessions {
     }
 
     /// The same, with an extent for each record, by its row and its time.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub fn assign_each(
         &mut self,
         keys: &[KeyId],
@@ -235,10 +227,6 @@ impl OpenSessions {
     }
 
     /// Joins partial sessions that touch, and moves all sessions out.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<CoalescedSessions> {
         let open = std::mem::take(&mut self.open);
         let (keys, mut extents) = (

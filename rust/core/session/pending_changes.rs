@@ -61,10 +61,6 @@ impl SessionOperator {
     ///   stored       ├─x──────x─┤····   ├x┤····
     ///   partial    ├xx┤····  ├x─x─┤····      the second joins the first's result: same slot
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states`.
     pub fn join<S: States>(
         &mut self,
         key: StoreKey,
@@ -89,10 +85,6 @@ impl SessionOperator {
     }
 
     /// Emits the changes after the states are merged.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `out`.
     pub fn emit_updates<S: States>(
         &mut self,
         pending: PendingChanges,

@@ -173,10 +173,6 @@ impl SlidingOperator {
     /// arrived in time. They are taken in the order of arrival, or `latest_first`: after a refusal
     /// the order may change which windows are created. Rows of the spans are numbered from `first`.
     /// Returns false, without an effect, if the caller must add the records one by one.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `states`.
     pub fn join<S: States>(
         &mut self,
         key: StoreKey,
@@ -282,10 +278,6 @@ impl SlidingOperator {
     }
 
     /// Emits the changes after the rows are merged.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `out`.
     pub fn emit_updates<S: States>(
         &mut self,
         pending: Vec<PendingMerge>,

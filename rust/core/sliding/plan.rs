@@ -88,10 +88,6 @@ impl Sliding {
 
     /// Plans the windows `[t - d, t]` that end at each time `t` of one key, on either side of 1970.
     /// Calls `emit` with each window, its span of rows, and the span of rows at its end.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Self::plan`].
     pub fn plan_ends(
         &self,
         times: &[Time],
