@@ -1,6 +1,6 @@
 """A long streaming query: state, the memory of workers and the time of a micro-batch stay as they were.
 
-Only `make soak` runs it, for this many seconds (WINDROW_QUERY_SECONDS).
+Only `make soak` runs it, for this many seconds (WINDROW_QUERY_SECONDS), or longer, until there is enough to compare.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 import windrow as wr
 
@@ -22,7 +24,9 @@ from ..faults.processes import python_workers
 from ..harness.spark_scenes import SetConf
 
 SECONDS = int(os.environ.get("WINDROW_QUERY_SECONDS", "600"))
-WARM = 10
+WARM, PART = 10, 6
+LEAST = WARM + 4 * PART
+"""So many micro-batches leave two parts to compare, whatever else the machine does."""
 START = 1_767_225_600_000
 """1 January 2026, in milliseconds."""
 
@@ -43,6 +47,11 @@ def query(spark: SparkSession) -> Any:
     return grouped.emit("update").agg(n=wr.count(), spend=wr.sum("amount"))
 
 
+def counted(started: StreamingQuery) -> list[tuple[StreamingQueryProgress, dict[str, int]]]:
+    """The micro-batches so far, with their counters."""
+    return [(each, counters) for each in started.recentProgress if (counters := wr.counters(each))]
+
+
 @pytest.mark.soak
 def test_a_long_query_stays_as_it_was(
     spark: SparkSession, set_conf: SetConf, tmp_path: Path, soaked: Callable[[str], None]
@@ -51,16 +60,16 @@ def test_a_long_query_stays_as_it_was(
     writer = query(spark).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
     started = writer.outputMode("append").start()
     memory, limit = list[int](), time.monotonic() + SECONDS
-    while time.monotonic() < limit and started.isActive:
+    while started.isActive and (time.monotonic() < limit or len(counted(started)) < LEAST):
         time.sleep(SECONDS / 100)
         memory.append(max((process.kib for process in python_workers(os.getpid())), default=0))
     assert started.exception() is None
     started.stop()
-    progress = [(each, wr.counters(each)) for each in started.recentProgress if wr.counters(each)]
+    progress = counted(started)
     size = [counters["state_bytes"] for _, counters in progress]
     millis = [each.durationMs["triggerExecution"] for each, _ in progress]
     part = min(100, (len(progress) - WARM) // 4)
-    assert part > 5
+    assert part >= PART
     early, late = slice(WARM, WARM + part), slice(len(progress) - part, None)
     state = statistics.median(size[early]), statistics.median(size[late])
     took = statistics.median(millis[early]), statistics.median(millis[late])
