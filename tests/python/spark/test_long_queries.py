@@ -75,7 +75,7 @@ def test_a_long_query_stays_as_it_was(
     took = statistics.median(millis[early]), statistics.median(millis[late])
     held = max(memory[10:40]), max(memory[-30:])
     soaked(
-        f"{len(progress)} micro-batches of a query in {SECONDS} s: state {state[0]:.0f} then {state[1]:.0f} bytes, the "
+        f"{len(progress)} micro-batches of a query: state {state[0]:.0f} then {state[1]:.0f} bytes, the "
         f"largest worker {held[0]} then {held[1]} KiB, a micro-batch {took[0]:.0f} then {took[1]:.0f} ms ({part} after "
         f"{WARM}, last {part})"
     )
