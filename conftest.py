@@ -36,7 +36,7 @@ LONGEST = (
     "tests/python/spark/test_stream_faults.py",
     "tests/python/spark/test_stream_recorded.py",
 )
-"""These files run first, in this order, so that no process runs a long one at the end while the others wait."""
+"""These files run first, so that no process runs a long one at the end while the others wait."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -150,8 +150,7 @@ def shows_spark(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     check_cases(items, config)
-    turns = {file: turn for turn, file in enumerate(LONGEST)}
-    items.sort(key=lambda item: turns.get(item.nodeid.split("::")[0], len(LONGEST)))
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) or shows_spark(item):
             item.add_marker(pytest.mark.spark)

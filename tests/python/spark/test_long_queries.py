@@ -61,6 +61,7 @@ def test_a_long_query_stays_as_it_was(
     started = writer.outputMode("append").start()
     memory, limit = list[int](), time.monotonic() + SECONDS
     while started.isActive and (time.monotonic() < limit or len(counted(started)) < LEAST):
+        assert time.monotonic() < limit + 9 * SECONDS, "waited in vain"
         time.sleep(SECONDS / 100)
         memory.append(max((process.kib for process in python_workers(os.getpid())), default=0))
     assert started.exception() is None
@@ -73,7 +74,8 @@ def test_a_long_query_stays_as_it_was(
     early, late = slice(WARM, WARM + part), slice(len(progress) - part, None)
     state = statistics.median(size[early]), statistics.median(size[late])
     took = statistics.median(millis[early]), statistics.median(millis[late])
-    held = max(memory[10:40]), max(memory[-30:])
+    tenth = len(memory) // 10
+    held = max(memory[tenth : 4 * tenth]), max(memory[-3 * tenth :])
     soaked(
         f"{len(progress)} micro-batches of a query: state {state[0]:.0f} then {state[1]:.0f} bytes, the "
         f"largest worker {held[0]} then {held[1]} KiB, a micro-batch {took[0]:.0f} then {took[1]:.0f} ms ({part} after "
